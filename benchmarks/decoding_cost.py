@@ -45,7 +45,7 @@ def cached(model, features, length, num_beams):
 
     @tf.function
     def write():
-        written = decoding.write(model, model.encode(features), start_id=2, end_id=3, suppressed_ids=SPECIAL)
+        written = decoding.generate(model, model.encode(features), start_id=2, end_id=3, suppressed_ids=SPECIAL)
         return written.token_ids
 
     return lambda: write().numpy()

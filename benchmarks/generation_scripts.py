@@ -26,13 +26,13 @@ keras.config.set_dtype_policy(precision)
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
 from tfattn.models.gpt import Gpt
-from tfattn.tasks.generation import sampled
+from tfattn.tasks.generation import sample_continuations
 model = Gpt(**sizes)
 def write(token_ids):
     rows = tf.shape(token_ids)[0]
     still = tf.zeros([rows])
     own = Sampling.of_rows(rows, seed=0, temperature=0.0, top_k=0, top_p=1.0, min_p=0.0)
-    return sampled(
+    return sample_continuations(
         model, token_ids, tf.ones_like(token_ids, tf.bool), end_id=0, suppressed_ids=(0,), sampling=own,
         max_new_tokens=tf.fill([rows], facts["new"]), penalties=Penalties(still + 1, still, still),
     ).token_ids

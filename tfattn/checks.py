@@ -133,7 +133,7 @@ def _check_validation_rows(config: Config, data: Data) -> None:
 
 def _check_ensemble(config: Config, task: Task, data: Data) -> None:
     ensemble, origin = build_ensemble(config), config.origins["ensemble",]
-    if ensemble.size > 1 and not task.predicts_together:
+    if ensemble.size > 1 and not task.supports_ensemble:
         raise ConfigError(
             f"the task {config.values['task']['name']} does not support ensembles",
             where=f"{origin}: ensemble",

@@ -39,7 +39,7 @@ def test_old_keys_and_names_are_replaced_and_noted(resolved, capsys):
 
 
 def test_the_same_key_under_both_names_is_refused(resolved):
-    with pytest.raises(ConfigProblems, match=r"training.seeds: the key is given twice. Keep `ensemble.seeds`, the current name"):
+    with pytest.raises(ConfigProblems, match="given twice. Keep `ensemble.seeds`, the current name"):
         resolved("ensemble.seeds=2")
 
 

@@ -55,14 +55,14 @@ def check_task(
         np.testing.assert_allclose(np.sum(_arrays(task.loss_weights(filled))[name]), np.sum(weights[name]), rtol=1e-6)
 
     # The metrics are those that it names, and one of them tells which weights are the best.
-    found = task.metrics_from(statistics, _arrays(task.of_each_row(outputs, batch)) | (texts or {}))
+    found = task.metrics_from(statistics, _arrays(task.per_example(outputs, batch)) | (texts or {}))
     assert set(found) == set(task.metric_names) and all(isinstance(value, float) for value in found.values())
     assert task.monitor in (*task.metric_names, "loss") and task.monitor_mode in ("min", "max")
 
     # Several predict in the form of one; one alone as it does.
-    if task.predicts_together:
+    if task.supports_ensemble:
         for several in ([predictions], [predictions] * 2):
-            together = _arrays(task.combined(several))
+            together = _arrays(task.combine(several))
             assert set(together) == set(predictions)
             for name, values in predictions.items():
                 assert together[name].dtype == values.dtype
@@ -92,7 +92,7 @@ def check_any_length(task: Task, batch: dict[str, np.ndarray]) -> None:
         outputs = task(batch)
         found = task.loss_terms(outputs, batch) | task.predictions(outputs)
         rows = tf.range(tf.shape(batch["weights"])[0]) // 2
-        gathered = task.gathered(task.predictions(outputs), rows, tf.reduce_max(rows) + 1)
+        gathered = task.merge_examples(task.predictions(outputs), rows, tf.reduce_max(rows) + 1)
         return found | {f"gathered {name}": value for name, value in gathered.items()}
 
     outputs = _outputs(task, batch)

@@ -55,7 +55,7 @@ def test_a_choice_reaches_the_blocks(kind):
 
 @KINDS
 def test_normalization_over_a_batch_is_refused_with_the_reason(kind):
-    with pytest.raises(ConfigError, match="those of whatever shares a batch.*expected layer_norm, rms_norm, none"):
+    with pytest.raises(ConfigError, match="computed over the whole batch.*expected layer_norm, rms_norm, none"):
         kind(**OPTIONS[kind], normalization="batch_norm")
 
 

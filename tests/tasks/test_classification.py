@@ -21,7 +21,7 @@ def combined(predictions, positive_id=None, threshold=None):
     positive = None if positive_id is None else labels[positive_id]
     targets = {"labels": labels, "counts": [1] * len(labels)}
     task = Classification(model=small_table_model(), targets=targets, positive=positive)
-    return task.combined(predictions, None if threshold is None else OperatingPoint(threshold, {}))
+    return task.combine(predictions, None if threshold is None else OperatingPoint(threshold, {}))
 
 
 def label_ids(scores, **options):

@@ -79,7 +79,7 @@ def metrics_of(task, true=TRUE, given=GIVEN, scores=SCORES):
     """Of rows whose label got the higher score, or not, as `given` says."""
     logits = np.log(np.stack([1 - scores, scores], 1))
     batch = {"label_ids": true, "weights": np.ones(len(true), "float32")}
-    rows = {name: array(value) for name, value in task.of_each_row({"logits": logits}, batch).items()}
+    rows = {name: array(value) for name, value in task.per_example({"logits": logits}, batch).items()}
     counts = LabelCounts.of(true, given, 2)
     return task.metrics_from(vars(counts), rows)
 
@@ -113,7 +113,7 @@ def test_of_three_labels_the_positive_one_must_be_chosen():
     labels = {"targets": THREE}
 
     def measured(task):
-        statistics, rows = task.statistics({"logits": logits}, batch), task.of_each_row({"logits": logits}, batch)
+        statistics, rows = task.statistics({"logits": logits}, batch), task.per_example({"logits": logits}, batch)
         return task.metrics_from(*({name: array(value) for name, value in some.items()} for some in (statistics, rows)))
 
     assert set(measured(classifier(**labels))) == {
@@ -189,21 +189,21 @@ REAL = {"label_ids": np.array([0, 1, 0, 1, 1])}
 def test_the_operating_point_is_chosen_on_one_set_of_rows_and_applied_to_others():
     task = classifier(specificity=1.0)
     rows = predictions_of([0.625, 0.5625, 0.9])
-    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]
+    assert array(task.combine([rows])["label_ids"]).tolist() == [1, 1, 1]
     point = task.choose_operating_point(predictions_of(VALIDATION), REAL, [])
     assert point.threshold == 0.625  # between 0.5, the highest of the others, and 0.75
     assert point.metrics["specificity"] == 1.0
     assert point.metrics["sensitivity"] == pytest.approx(2 / 3)
-    assert array(task.combined([rows])["label_ids"]).tolist() == [1, 1, 1]  # choosing alone changes nothing
-    assert array(task.combined([rows], point)["label_ids"]).tolist() == [1, 0, 1]
-    together = task.combined([rows, predictions_of([0.5, 0.75, 0.9])], point)
+    assert array(task.combine([rows])["label_ids"]).tolist() == [1, 1, 1]  # choosing alone changes nothing
+    assert array(task.combine([rows], point)["label_ids"]).tolist() == [1, 0, 1]
+    together = task.combine([rows, predictions_of([0.5, 0.75, 0.9])], point)
     assert array(together["label_ids"]).tolist() == [0, 1, 1]
 
 
 def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
     task = classifier(specificity=1.0, positive="noise")
     point = task.choose_operating_point(predictions_of(VALIDATION), REAL, [])
-    given = array(task.combined([predictions_of(VALIDATION)], point)["label_ids"])
+    given = array(task.combine([predictions_of(VALIDATION)], point)["label_ids"])
     measured = LabelCounts.of(REAL["label_ids"], given, 2).detection(task.positive_id)
     assert {name: measured[name] for name in point.metrics} == point.metrics
 
@@ -211,7 +211,7 @@ def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
 def test_without_a_specificity_the_best_score_decides():
     task = classifier()
     assert not task.has_operating_point
-    assert array(task.combined([predictions_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
+    assert array(task.combine([predictions_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
 
 
 def test_of_three_labels_a_specificity_needs_the_positive_one():
@@ -223,5 +223,5 @@ def test_of_three_labels_a_specificity_needs_the_positive_one():
 def test_explanations_of_several_models_are_their_mean():
     attention = [np.array([[part, 1 - part]], "float32") for part in (0.25, 0.75)]
     one, other = ({**predictions_of([0.5]), "column_attention": weights} for weights in attention)
-    together = classifier().combined([one, other])
+    together = classifier().combine([one, other])
     np.testing.assert_array_equal(array(together["column_attention"]), [[0.5, 0.5]])

@@ -68,7 +68,7 @@ def test_layers_that_an_encoder_does_not_have_are_refused(wrong):
 def test_windows_of_a_text_are_predicted_by_their_mean():
     task = classifier()
     scores = np.array([[0.6, 0.4, 0.0], [0.1, 0.7, 0.2], [0.2, 0.3, 0.5]], "float32")
-    found = task.gathered({"scores": scores, "label_ids": np.array([0, 1, 2])}, np.array([0, 0, 1]), 2)
+    found = task.merge_examples({"scores": scores, "label_ids": np.array([0, 1, 2])}, np.array([0, 0, 1]), 2)
     np.testing.assert_allclose(array(found["scores"]), [[0.35, 0.55, 0.1], [0.2, 0.3, 0.5]], atol=1e-6)
     assert array(found["label_ids"]).tolist() == [1, 2]
 
@@ -153,7 +153,7 @@ def test_metrics_by_hand():
     # Label 0: 1 of 1 found, 1 of 2 right. Label 1: 1 of 2 found, 1 of 1 right. Label 2 does not occur.
     task, logits = classifier(), np.eye(3, dtype="float32")[[0, 0, 1, 2]]
     batch = {"label_ids": np.array([0, 1, 1, 2], "int32"), "weights": np.array([1, 1, 1, 0], "float32")}
-    assert task.of_each_row({"logits": logits}, batch) == {}
+    assert task.per_example({"logits": logits}, batch) == {}
     statistics = {name: array(value) for name, value in task.statistics({"logits": logits}, batch).items()}
     assert task.metrics_from(statistics, {}) == pytest.approx(
         {

@@ -42,10 +42,10 @@ def test_a_label_that_the_data_do_not_have_has_no_weight():
 def test_a_score_that_reaches_the_threshold_gives_the_label_and_of_several_models_their_mean():
     assert arrays(task().predictions({"logits": np.zeros((1, 3), "float32")}))["is_label"].all()
     some = [{"scores": np.array(scores, "float32"), "is_label": None} for scores in ([[0.75, 0.5]], [[0.5, 0.25]])]
-    together = arrays(task(threshold=0.5).combined(some))
+    together = arrays(task(threshold=0.5).combine(some))
     np.testing.assert_array_equal(together["scores"], [[0.625, 0.375]])
     assert together["is_label"].tolist() == [[True, False]]
-    assert arrays(task(threshold=0.375).combined(some))["is_label"].tolist() == [[True, True]]
+    assert arrays(task(threshold=0.375).combine(some))["is_label"].tolist() == [[True, True]]
 
 
 def test_metrics_are_those_of_scikit_learn_over_the_rows_that_count():

@@ -49,7 +49,7 @@ def test_neighbouring_float32_scores_are_told_apart():
 
 
 def test_there_must_be_others():
-    with pytest.raises(ConfigError, match="rows of both kinds"):
+    with pytest.raises(ConfigError, match="positive and other rows"):
         choose(SCORES, np.ones(5, bool), specificity=1.0)
 
 

@@ -73,13 +73,13 @@ def test_the_best_spans_of_all_windows_and_the_lowest_score_of_none_are_kept():
         ends=[[15, 25], [35, 0], [45, 55], [0, 0]],
         null_score=[9, 4, 1, 3],
     )
-    found = arrays(made.gathered(windows, np.array([0, 0, 0, 1]), 2))
+    found = arrays(made.merge_examples(windows, np.array([0, 0, 0, 1]), 2))
     assert found["starts"].tolist() == [[30, 10], [0, 0]] and found["ends"].tolist() == [[35, 15], [0, 0]]
     assert found["span_scores"].tolist()[0] == [6, 5] and found["null_score"].tolist() == [1, 3]
     assert found["has_answer"].tolist() == [True, False]
     np.testing.assert_allclose(found["score"], [np.exp(6) / np.exp([6, 5, 1]).sum(), 1], rtol=1e-5)
     nothing = {name: values[:0] for name, values in windows.items()}
-    assert all(len(x) == 0 for x in arrays(made.gathered(nothing, np.zeros(0, int), 0)).values())
+    assert all(len(x) == 0 for x in arrays(made.merge_examples(nothing, np.zeros(0, int), 0)).values())
 
 
 def test_the_threshold_is_the_one_with_the_highest_f1():
@@ -98,7 +98,7 @@ def test_the_threshold_is_the_one_with_the_highest_f1():
     rows = [{"context": "x", "answers": [{"text": "x", "start": 0}] if margin > 2 else []} for margin in margins]
     chosen = made.choose_operating_point(spans, {}, rows)
     assert chosen.threshold == 2
-    together = arrays(made.combined([arrays(made._decided(spans))], chosen))
+    together = arrays(made.combine([arrays(made._with_answers(spans))], chosen))
     assert together["has_answer"].tolist() == [True, True, False, False, False]
 
 

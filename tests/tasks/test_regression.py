@@ -65,14 +65,14 @@ def test_a_range_that_is_empty_or_excludes_training_targets_is_refused(bounds, m
 
 def test_several_predict_their_mean():
     some = [{"predictions": np.array(values, "float32")} for values in ([1.0, 2.0], [3.0, 8.0])]
-    np.testing.assert_array_equal(array(task().combined(some)["predictions"]), [2, 5])
+    np.testing.assert_array_equal(array(task().combine(some)["predictions"]), [2, 5])
 
 
 @pytest.mark.parametrize("shift", [0, 1e4, 2**22])  # at the last, float32 holds halves
 def test_metrics_are_those_of_scikit_learn_wherever_the_numbers_lie(shift):
     some = Regression(model=small_table_model(), targets={"mean": 40.0 + shift, "deviation": 10.0})
     batch = {**BATCH, "target_values": BATCH["target_values"].astype("float64") + shift}
-    rows = {name: array(value)[:3] for name, value in some.of_each_row({"logits": LOGITS}, batch).items()}
+    rows = {name: array(value)[:3] for name, value in some.per_example({"logits": LOGITS}, batch).items()}
     true, predicted = np.array([40.0, 30.0, 35.0]), np.array([45.0, 30.0, 60.0])
     assert some.metrics_from(some.statistics({"logits": LOGITS}, batch), rows) == pytest.approx(
         {

@@ -95,7 +95,7 @@ def test_each_word_is_taken_from_the_window_that_shows_most_around_it():
         "ends": 10 * numbers + 5,
         "max_context": taken,
     }
-    found = arrays(task.gathered(predictions, np.array([0, 0, 2]), 3))
+    found = arrays(task.merge_examples(predictions, np.array([0, 0, 2]), 3))
     assert found["word_numbers"].tolist() == [[1, 2, 3, 4], [0, 0, 0, 0], [1, 0, 0, 0]]
     assert found["label_ids"].tolist() == [[1, 2, 3, 4], [0, 0, 0, 0], [2, 0, 0, 0]]
     expected = [predictions["scores"][0, 0], predictions["scores"][0, 1], *predictions["scores"][1, 1:3]]
@@ -106,4 +106,4 @@ def test_each_word_is_taken_from_the_window_that_shows_most_around_it():
     assert entities_of(found, 1, TYPES) == []
     assert entities_of(found, 2, TYPES) == [Entity("LOC", 10, 15, pytest.approx(predictions["scores"][2, 0, 2]))]
     nothing = {name: values[:0] for name, values in predictions.items()}
-    assert all(len(x) == 0 for x in arrays(task.gathered(nothing, np.zeros(0, int), 0)).values())
+    assert all(len(x) == 0 for x in arrays(task.merge_examples(nothing, np.zeros(0, int), 0)).values())

@@ -100,7 +100,7 @@ def test_figures_are_those_of_what_is_written():
     outputs = task(FEATURES)
     statistics, rows = (
         {name: array(value) for name, value in some.items()}
-        for some in (task.statistics(outputs, FEATURES), task.of_each_row(outputs, FEATURES))
+        for some in (task.statistics(outputs, FEATURES), task.per_example(outputs, FEATURES))
     )
     rows["target"] = np.array(["ein Hund läuft", "Katze"], object)
     metrics = task.metrics_from(statistics, rows)
@@ -120,7 +120,7 @@ def test_the_limits_of_a_text_are_kept():
 
 def test_a_source_limits_its_text_and_batches_have_one_width():
     task = translation(decoding=Decoding(max_ratio=0.1, num_beams=1, max_length=30))
-    assert task.decoding.longest(task.model) == 7
+    assert task.decoding.max_tokens(task.model) == 7
     predictions = tf.function(lambda: task.predictions(task(FEATURES)), autograph=False)()
     assert predictions["token_ids"].shape[0] == 2 and array(predictions["token_ids"]).shape == (2, 7)
     long = np.full((1, 8), 4, "int32")
@@ -136,7 +136,7 @@ def test_nothing_is_written_to_an_empty_source(max_ratio):
         "padding_mask": np.array([[1, 0, 0, 0], [1, 1, 1, 1]], bool),
     }
     for n_best in (False, True):
-        written = task.written(task(empty), n_best=n_best, aligned=True)
+        written = task.generate(task(empty), n_best=n_best, aligned=True)
         assert not array(written.lengths)[0].any() and not array(written.token_ids)[0].any()
         assert not array(written.scores)[0].any() and (array(written.scores)[1] < 0).all()
         assert array(written.lengths)[1].any()
@@ -146,11 +146,11 @@ def test_nothing_is_written_to_an_empty_source(max_ratio):
 
 def test_the_best_few_come_best_first():
     task = translation(certainty=2.0, decoding=Decoding(num_beams=4, num_results=3))
-    written = task.written(task(FEATURES), n_best=True)
+    written = task.generate(task(FEATURES), n_best=True)
     assert written.token_ids.shape == (2, 3, 7)
     assert (np.diff(array(written.scores), axis=1) <= 0).all()
 
 
 def test_one_model_answers_alone():
-    assert not Translation.predicts_together
-    assert translation().combined([{"scores": 1}]) == {"scores": 1}
+    assert not Translation.supports_ensemble
+    assert translation().combine([{"scores": 1}]) == {"scores": 1}

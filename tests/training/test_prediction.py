@@ -48,7 +48,7 @@ def test_only_columns_for_metrics_are_kept(train, runtime, tiny):
     task.metrics_from = lambda statistics, rows: kept.append(rows) or plain(statistics, rows)
     evaluate = Evaluator(task, runtime)
     evaluate(train)
-    task.of_each_row = lambda outputs, batch: {"first": batch["token_ids"][:, 0]}
+    task.per_example = lambda outputs, batch: {"first": batch["token_ids"][:, 0]}
     Evaluator(task, runtime)(train)
     assert kept[0] == {} and kept[1].keys() == {"first"} and len(kept[1]["first"]) == 53
 
@@ -60,7 +60,7 @@ def test_examples_are_combined_into_rows(train, runtime, tiny):
         **tiny.BagOfTokens.call(task, features),
         "record": features["record_ids"][:, None],
     }
-    task.gathered = lambda predictions, rows, num_rows: {"read": mean_by_row(predictions["read"], rows, num_rows)}
+    task.merge_examples = lambda predictions, rows, num_rows: {"read": mean_by_row(predictions["read"], rows, num_rows)}
     train.source_rows = np.arange(53)[::-1] // 2 * 3  # two records a row from the last, and two rows in three none
     predicted = predict(task, train, runtime)
     assert predicted.rows.tolist() == list(range(0, 81, 3))

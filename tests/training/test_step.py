@@ -68,7 +68,7 @@ def test_sum_reduction_affects_gradients_but_not_reported_losses(make):
     plain, loop, batches = make(optimizer=Sgd(learning_rate=rate * 8, momentum=0.0))
     expected = loop(batches(), Counters(), limit=1, stop=False).records["loss"][0]
     summing, loop, batches = make(optimizer=Sgd(learning_rate=rate, momentum=0.0))
-    summing.learns_from_sums = True
+    summing.sum_reduction = True
     assert loop(batches(), Counters(), limit=1, stop=False).records["loss"][0] == pytest.approx(expected, rel=1e-6)
     assert_close(weights(plain), weights(summing))
 

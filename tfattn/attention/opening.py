@@ -159,7 +159,7 @@ def _decoder(source: Pretrained) -> Shown:
         read=read,
         labels=labelled,
         names=language.token_bytes,
-        scores_of=task.scores_of,
+        scores_to_explain=task.scores_to_explain,
     )
 
 

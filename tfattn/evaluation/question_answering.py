@@ -15,7 +15,7 @@ from tfattn.evaluation.row_predictions import WORST_MISTAKES
 from tfattn.evaluation.wording import count, percent, percents
 from tfattn.features import CONTEXT, QUESTION, STARTS
 from tfattn.tasks.answer_metrics import exact_match, f1
-from tfattn.tasks.question_answering import QuestionAnswering, texts_of
+from tfattn.tasks.question_answering import QuestionAnswering, answer_texts
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
@@ -49,7 +49,7 @@ class Answered:
     @classmethod
     def of(cls, task: QuestionAnswering, predictions: SplitPredictions) -> "Answered":
         """Hold what was predicted for a split against its raw rows."""
-        values, right = predictions.values, [texts_of(row) for row in predictions.rows]
+        values, right = predictions.values, [answer_texts(row) for row in predictions.rows]
         spans = task.texts(values, predictions.rows)
         given = [text if is_given else "" for text, is_given in zip(spans, values["has_answer"], strict=True)]
         pairs = list(zip(given, right, strict=True))
@@ -107,7 +107,7 @@ def question_word(row: dict[str, Any]) -> str:
 
 def answer_length(row: dict[str, Any]) -> str:
     """Name how long the shortest of the right answers is, in words."""
-    lengths = [len(text.split()) for text in texts_of(row)]
+    lengths = [len(text.split()) for text in answer_texts(row)]
     return next(name for name, most in LENGTHS.items() if min(lengths) <= most) if lengths else NO_ANSWER
 
 

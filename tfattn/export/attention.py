@@ -32,7 +32,7 @@ class Shown(NamedTuple):
         labels: by features, the labels of their tokens, see `TokenLabels`; where a target is read, too, those of it by
             names that begin with `target_`, and of what is written at each of its tokens with `written_`.
         names: of the scores, where there are any.
-        scores_of: the scores (B, C) of features, of which the highest is explained; see `Task.scores_of`.
+        scores_to_explain: the scores (B, C) of features; the highest is explained; see `Task.scores_to_explain`.
     """
 
     model: keras.Model
@@ -40,7 +40,7 @@ class Shown(NamedTuple):
     read: Callable[..., tuple[Tensors, Tensors]]
     labels: Callable[[Tensors], Tensors]
     names: Sequence[str | bytes] = ()
-    scores_of: Callable[[Tensors], tf.Tensor] | None = None
+    scores_to_explain: Callable[[Tensors], tf.Tensor] | None = None
 
 
 def signatures(shown: Shown) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _told(attention: dict[str, Any]) -> Tensors:
 def _attributed(shown: Shown, features: Tensors) -> Tensors:
     own = shown.model.token_vectors(features)
     scores = tf.function(
-        lambda vectors: shown.scores_of({**features, TOKEN_VECTORS: vectors}),
+        lambda vectors: shown.scores_to_explain({**features, TOKEN_VECTORS: vectors}),
         input_signature=[tf.TensorSpec([None, None, own.shape[-1]], own.dtype)],
         autograph=False,
     )

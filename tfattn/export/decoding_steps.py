@@ -13,13 +13,13 @@ from tfattn.decoding.sampling import Sampling, draw
 from tfattn.export.request_settings import TYPES, choice_of, refuse, signature, within
 from tfattn.ops.indexing import pick
 from tfattn.preprocessing.language import Language
-from tfattn.sampling_params import LARGEST, RANGES, Range, SamplingParams
+from tfattn.sampling_params import MAX_FLOAT, RANGES, Range, SamplingParams
 from tfattn.trained.shared_decoder import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_LIKELIEST = 20
 _NEUTRAL = vars(SamplingParams())
-_RANGES = RANGES | dict.fromkeys(("counts", "logit_bias"), Range(float, 0.0, LARGEST))
+_RANGES = RANGES | dict.fromkeys(("counts", "logit_bias"), Range(float, 0.0, MAX_FLOAT))
 
 
 class DecodingSteps:

@@ -18,7 +18,7 @@ from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
 from tfattn.formats.chat_template import ChatTemplate
 from tfattn.preprocessing.chat_ids import special_of
 from tfattn.preprocessing.token_labels import labels_of
-from tfattn.tasks.generation import length_limit, sampled, searched
+from tfattn.tasks.generation import length_limit, sample_continuations, search_continuations
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.shared_decoder import SharedDecoder
 from tfattn.trained.text_generator import MAX_NEW_TOKENS, TextGenerator, decode_tokens, encode_prompts, sample_prompts
@@ -183,7 +183,7 @@ class Generator(Served):
 
     def _search(self, text: tf.Tensor, max_new_tokens: tf.Tensor) -> dict[str, tf.Tensor]:
         token_ids, padding_mask, limit = self._prompts(text, max_new_tokens)
-        written = searched(
+        written = search_continuations(
             self._model,
             token_ids,
             padding_mask,
@@ -222,7 +222,7 @@ class Generator(Served):
         stop = settings["stop"]
         token_ids, padding_mask, limit = self._prompts(text, settings["max_new_tokens"])
         sampling, penalties = choice_of(settings)
-        written = sampled(
+        written = sample_continuations(
             self._model,
             token_ids,
             padding_mask,

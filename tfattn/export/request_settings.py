@@ -12,13 +12,13 @@ from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
 from tfattn.export.written_text import MOST_STOP_BYTES
 from tfattn.features import TEXT
-from tfattn.sampling_params import LARGEST_INT, RANGES, Range
+from tfattn.sampling_params import MAX_INT, RANGES, Range
 from tfattn.tasks.generation import Generation
 
 _RANGES = {
-    "max_new_tokens": Range(int, 1, LARGEST_INT),
+    "max_new_tokens": Range(int, 1, MAX_INT),
     **RANGES,
-    "seed": Range(int, -LARGEST_INT - 1, LARGEST_INT),
+    "seed": Range(int, -MAX_INT - 1, MAX_INT),
 }
 TYPES = {int: tf.int32, float: tf.float32}
 STOP = "stop"

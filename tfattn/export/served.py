@@ -146,7 +146,9 @@ class Served(tf.Module):
         if len(tasks) > 1:
             return {}
         (task,) = tasks
-        return attention.signatures(attention.Shown(model=task.model, scores_of=task.scores_of, **shown))
+        return attention.signatures(
+            attention.Shown(model=task.model, scores_to_explain=task.scores_to_explain, **shown)
+        )
 
     def save_assets(self, folder: Path) -> None:
         """Write the files that people may want to read beside the graph: the preprocessor's files.

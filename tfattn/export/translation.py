@@ -49,7 +49,7 @@ class Translator(Served):
         self._aligns = task.model.aligns
         self._labels = labels_of(self._text), target_labels_of(self._text)
         self._refuses = task.decoding.too_long == "refuse"
-        self._write = lambda outputs, **options: task.written(outputs, **options)
+        self._write = lambda outputs, **options: task.generate(outputs, **options)
 
     @property
     def raw_fields(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Bidirectional LSTMs over vectors of words: those of a table, those of an ELMo, or both."""
+"""Bidirectional LSTMs over word embeddings, ELMo vectors, or both."""
 
 from typing import Any
 
@@ -20,47 +20,48 @@ from tfattn.ops.attention import scaled_dot_product_attention
 
 
 class Bilstm(Encoder):
-    """LSTMs in both directions, the next layer on what both directions of the one below say of a word.
+    """A stack of bidirectional LSTMs, each of which reads both directions of the layer below.
 
-    Its weights are made by the constructor, under names such as `bilstm/lstm_0/forward_kernel`; those of an ELMo keep
-    theirs.
+    The constructor creates its weights, with names such as `bilstm/lstm_0/forward_kernel`; the weights of an ELMo keep
+    their names.
 
-    Masks: what stands at padded positions changes nothing at real ones. The two texts of a pair are read apart; with
-    attention each word sees the other text.
+    Masks: padded positions never change the outputs at real positions. The two texts of a pair are read independently;
+    with attention each word sees the other text.
 
     Args:
         vocabulary_size: the number of token ids; known from the preprocessing.
         hidden_dim: the width D of all outputs, an even number: each direction has half of it.
-        num_layers: of LSTMs.
-        embedding_dim: the width of the vectors of words; null for none, where there is an ELMo.
-        trains_embeddings: whether these are trained, or stay as they begin, see `embeddings`.
-        elmo: the keys of an `elmo`, such as `{pretrained: saved_models/elmo_small}`, of whose layers a learnt mix is
-            read too.
-        trains_elmo: whether it is trained, or stays as it was.
-        normalizes_elmo: whether the vectors of each of its layers are normalized before they are mixed.
-        attention: whether each word then attends to those of the other text, or where there is one text to those of
-            its own, and one more layer reads both.
+        num_layers: the number of LSTMs.
+        embedding_dim: the width of word embeddings; null for none, with an ELMo.
+        trains_embeddings: whether word embeddings are trained; otherwise they keep their initial values, see
+            `embeddings`.
+        elmo: the keys of an `elmo`, such as `{pretrained: saved_models/elmo_small}`, whose layers are read as a learned
+            weighted sum.
+        trains_elmo: whether the ELMo is trained.
+        normalizes_elmo: whether the vectors of each ELMo layer are normalized before they are mixed.
+        attention: whether each word attends to the other text of a pair, or to its own text if there is one, followed
+            by one more LSTM.
         max_sequence_length: the longest sequence in tokens.
-        dropout: the part of what each layer reads that is dropped while training.
-        initializer_range: the standard deviation with which vectors of words begin.
+        dropout: the fraction of the input of each layer that is dropped in training.
+        initializer_range: the standard deviation with which word embeddings are initialized.
 
     Call arguments:
         features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, `segment_ids` (B, T)
             int, 1 at the second text of a pair; with an ELMo `character_ids` (B, T, 50) int.
 
     Returns:
-        a dictionary of `sequence_output` (B, T, D), and `pooled_output` (B, D), of the largest numbers of each text.
+        a dictionary of `sequence_output` (B, T, D), and `pooled_output` (B, D), the maximum over each text.
 
     Raises:
-        ConfigError: there are neither vectors of words nor an ELMo, or what is given as an ELMo is another model.
+        ConfigError: there are neither word embeddings nor an ELMo, or the given ELMo is another model.
 
     Example:
         >>> bilstm = Bilstm(vocabulary_size=100, hidden_dim=8, embedding_dim=4)
         >>> bilstm({"token_ids": ops.ones((1, 5), "int32")})["sequence_output"].shape
         TensorShape([1, 5, 8])
 
-    Source: Wang et al. 2019, "GLUE", section 5.1; ELMo as features: Peters et al. 2018, section 3.3. There attention is
-    for pairs alone.
+    Source: Wang et al. 2019, "GLUE", section 5.1, where only pairs have attention; ELMo as features: Peters et al.
+    2018, section 3.3.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Bilstm(Encoder):
                 width += embedding_dim
             if elmo is not None:
                 elmo.trainable = trains_elmo
-                elmo.pooler.trainable = False  # nobody reads it
+                elmo.pooler.trainable = False  # unused
                 self.mix = ScalarMix(num_layers=elmo.num_layers + 1, normalize=normalizes_elmo, name="mix")
                 self.mix.build()
                 width += elmo.hidden_dim
@@ -143,25 +144,25 @@ class Bilstm(Encoder):
         return [group for group in (*below, *groups) if group]
 
     def _vectors(self, features: dict[str, Any], training: bool) -> Any:
-        """Return what the first layer reads, (B, T, F)."""
-        found = []
+        """Compute the inputs of the first layer, (B, T, F)."""
+        vectors = []
         if self.token is not None:
-            found.append(ops.cast(self.token(features[feature_names.TOKEN_IDS]), self.compute_dtype))
+            vectors.append(ops.cast(self.token(features[feature_names.TOKEN_IDS]), self.compute_dtype))
         if self.elmo is not None:
             layers = self.elmo(features, training=training and self.trains_elmo)[feature_names.HIDDEN_STATES]
-            found.append(ops.cast(self.mix(layers), self.compute_dtype))
-        return found[0] if len(found) == 1 else ops.concatenate(found, axis=-1)
+            vectors.append(ops.cast(self.mix(layers), self.compute_dtype))
+        return vectors[0] if len(vectors) == 1 else ops.concatenate(vectors, axis=-1)
 
 
 def _attended(x: Any, padding_mask: Any, segment_ids: Any) -> Any:
-    """Return what each token finds in the other text of its row, or where that has one in all of it: (B, T, D)."""
+    """Attend from each token to the other text of a pair, or to all tokens of a single text: (B, T, D)."""
     rows, length, _ = ops.shape(x)
     seen = ops.ones((rows, 1, length), "bool") if padding_mask is None else ops.cast(padding_mask, "bool")[:, None]
     if segment_ids is not None:
         is_pair = ops.any(segment_ids > 0, axis=1)[:, None, None]
         is_other = segment_ids[:, :, None] != segment_ids[:, None, :]
         seen = ops.logical_and(seen, ops.logical_or(is_other, ops.logical_not(is_pair)))
-    heads = x[:, None]  # one
+    heads = x[:, None]  # a single head
     return scaled_dot_product_attention(heads, heads, heads, mask=seen[:, None])[0][:, 0]
 
 
@@ -169,11 +170,11 @@ def _check(hidden_dim: int, embedding_dim: int | None, elmo: Any) -> None:
     check_halves(hidden_dim)
     if elmo is not None and not isinstance(elmo, Elmo):
         raise ConfigError(
-            "its layers are no vectors of words", key="elmo", expected="an elmo", received=f"a {elmo.name}"
+            "the model has no layers of word vectors", key="elmo", expected="an elmo", received=f"a {elmo.name}"
         )
     if embedding_dim is None and elmo is None:
         raise ConfigError(
-            "there is nothing that words are read by",
+            "the model has no inputs",
             key="embedding_dim",
             expected="a width, or an `elmo`",
             received="null",

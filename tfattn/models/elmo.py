@@ -1,4 +1,4 @@
-"""ELMo: vectors of words by their characters, and of words in their sentences by two stacks of LSTMs."""
+"""ELMo: character-based word representations and two stacks of LSTMs."""
 
 from typing import Any, Literal
 
@@ -15,42 +15,42 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.segment_pooler import SegmentPooler
 from tfattn.models.contracts.encoder import DirectionalEncoder
 
-MOST_CHARACTERS = 50  # of a word
-# Widths of filters, in characters, and how many there are of each, as published.
+MAX_CHARACTERS = 50  # of a word
+# The width in characters and the number of filters, as published.
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
 class Elmo(DirectionalEncoder):
-    """Reads words by their characters, and sentences word by word, in both directions that do not see each other.
+    """A character CNN for words, followed by LSTMs in two independent directions.
 
-    Sizes are by default the published ones. Its weights are made by the constructor, under names such as
+    Default sizes are the published sizes. The constructor creates its weights, with names such as
     `elmo/words/kernel_0` and `elmo/lstm_1/forward_kernel`.
 
-    Masks: what stands at padded positions changes nothing at real ones; the two texts of a pair do not see each other.
-    Every row is read from a state of zeros.
+    Masks: padded positions never change the outputs at real positions; the two texts of a pair do not see each other.
+    The initial state of every row is zero.
 
     Args:
-        hidden_dim: the width D of all outputs, an even number: each direction has half of it, P, and so have the
-            vectors of words.
-        cell_dim: the cells of each LSTM, whose outputs are projected to P.
-        num_layers: the LSTMs above each other, of each direction; those above the first add what they read.
-        character_dim: the width of the vector of a character.
-        filters: pairs of a width, in characters, and how many convolutions have it.
-        num_highways: the highway layers above the convolutions.
-        activation: of the convolutions.
-        cell_clip: the largest size of a number in a cell; null for no limit.
-        projection_clip: the same for a projected output.
-        max_sequence_length: the longest sequence in words, marks of the begin and the end included.
-        dropout: the part of the inputs and outputs of each LSTM that is dropped while training.
+        hidden_dim: the width D of all outputs, an even number. Each direction, and the vectors of words, have the width
+            P = D / 2.
+        cell_dim: the number of cells of each LSTM, whose outputs are projected to P.
+        num_layers: the number of LSTMs of each direction; all but the first have a residual connection.
+        character_dim: the width of character embeddings.
+        filters: pairs of a width, in characters, and the number of filters of this width.
+        num_highways: the number of highway layers after the convolutions.
+        activation: the activation of the convolutions.
+        cell_clip: the maximum absolute value in a cell; null for no limit.
+        projection_clip: the maximum absolute value of a projected output; null for no limit.
+        max_sequence_length: the longest sequence in words, start and end marks included.
+        dropout: the fraction of the inputs and outputs of each LSTM that is dropped in training.
 
     Call arguments:
         features: `character_ids` (B, T, 50) int; optional `padding_mask` (B, T) bool, True at real words, and
             `segment_ids` (B, T) int.
 
     Returns:
-        a dictionary of `sequence_output` (B, T, D), the topmost of `hidden_states`, which begin with the vectors of
-        words, twice side by side, and hold those of each LSTM, (B, T, D) each: forward, then backward; and
-        `pooled_output` (B, D).
+        a dictionary of `sequence_output` (B, T, D); `pooled_output` (B, D); and `hidden_states`, (B, T, D) each: the
+        vectors of words, repeated twice, and the outputs of each LSTM, forward and backward. The last of them is
+        `sequence_output`.
 
     Raises:
         ConfigError: hidden_dim is odd, or a filter is wider than a word.
@@ -61,7 +61,7 @@ class Elmo(DirectionalEncoder):
         TensorShape([1, 5, 8])
 
     Source: Peters et al. 2018, "Deep contextualized word representations", section 3.1 to 3.3; sizes and clips as in
-    the published weights. There the states go on from batch to batch; here they go on through a record: docs/elmo.md.
+    the published weights. The original keeps its states between batches, this model within a record: docs/elmo.md.
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class Elmo(DirectionalEncoder):
         }
 
     def word_vectors(self, character_ids: Any) -> Any:
-        """Compute the vectors of words, whatever stands around them: (N, 50) int -> (N, P)."""
-        # Behind the longest word as many empty places as the widest filter has say all that more of them would.
+        """Compute context-independent vectors of words: (N, 50) int -> (N, P)."""
+        # Empty positions after the longest word change nothing beyond the width of the widest filter.
         used = ops.max(ops.sum(ops.cast((character_ids > 0) & (character_ids < BEYOND), "int32"), axis=1), initial=0)
         room = ops.minimum(used + max(width for width, _ in self.filters), ops.shape(character_ids)[1])
         return self.words(character_ids[:, :room])
@@ -150,10 +150,10 @@ class Elmo(DirectionalEncoder):
 
     def _check(self) -> None:
         check_halves(self.hidden_dim)
-        if not self.filters or max(width for width, _ in self.filters) > MOST_CHARACTERS:
+        if not self.filters or max(width for width, _ in self.filters) > MAX_CHARACTERS:
             raise ConfigError(
-                "these are no filters of words",
+                "the filters do not fit words",
                 key="filters",
-                expected=f"pairs of a width, up to {MOST_CHARACTERS} characters, and a number",
+                expected=f"pairs of a width, up to {MAX_CHARACTERS} characters, and a number",
                 received=repr(self.filters),
             )

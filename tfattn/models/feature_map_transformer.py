@@ -1,4 +1,4 @@
-"""The feature-map Transformer: a row of numbers as an image, read through a bottleneck of a few values."""
+"""The feature-map Transformer: a row of numbers as an image, with a bottleneck of a few values."""
 
 from typing import Any, Literal
 
@@ -24,28 +24,29 @@ class FeatureMapTransformer(TableEncoder):
     """A Transformer encoder over a row's 14 numbers as a 4 x 4 map, with a bottleneck of a few essential features.
 
     Each row is scaled to its own range (ops.feature_maps) and becomes a map of 16 positions. A 1 x 1 convolution makes
-    64 channels, a Transformer encoder relates the positions, a 1 x 1 convolution leaves `feature_channels`, and 2 x 2
-    maximum pooling leaves 4 positions: the essential features. All else is computed from them: 1 x 1 convolutions to
-    128 and 64 channels, each with ReLU, the mean over the positions, and a dense layer of 128 with PReLU.
+    64 channels, a Transformer encoder relates the positions, a 1 x 1 convolution reduces them to `feature_channels`,
+    and 2 x 2 maximum pooling to 4 positions: the essential features. The output depends on these features alone: 1 x 1
+    convolutions to 128 and 64 channels, each with ReLU, the mean over the positions, and a dense layer of 128 with
+    PReLU.
 
-    It takes unscaled numbers: `scaling: none` in the preprocessor, with factors for columns that are much smaller than
-    the others, since a row's largest number sets its scale.
+    The inputs are unscaled numbers: set `scaling: none` in the preprocessor, with factors for columns that are much
+    smaller than the others, since a row's largest number sets its scale.
 
     Masks: none; a missing number is the column's median.
 
     Args:
         num_numeric: N, the number of numeric columns: 14, or another number that is 2 less than the square of an even
             number; known from the data.
-        category_counts: of the categorical columns, which it cannot read: there must be none; known from the data.
+        category_counts: must be empty, since the model cannot read categorical columns; known from the data.
         feature_channels: the number of essential features of each of the 4 positions.
         num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of 64.
         intermediate_dim: the width inside the feed-forward networks.
-        activation: of the feed-forward networks: relu, relu_squared, gelu, gelu_approximate, silu (Swish), sigmoid,
-            tanh; or glu, reglu, geglu, swiglu, by which one half of the first map gates the other.
+        activation: the activation of the feed-forward networks: relu, relu_squared, gelu, gelu_approximate, silu
+            (Swish), sigmoid, tanh; or the gated glu, reglu, geglu, swiglu.
         normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
-        positions: "learned" adds a vector for each position, so that columns can be told apart; "none" does not.
-        dropout: the fraction of block outputs that is dropped while training.
+        positions: "learned" adds a vector for each position, which distinguishes the columns; "none" does not.
+        dropout: the fraction of block outputs that is dropped in training.
 
     Call arguments:
         features: `numeric` (B, N).
@@ -62,7 +63,7 @@ class FeatureMapTransformer(TableEncoder):
         >>> model({"numeric": keras.random.normal((1, 14))})["essential_features"].shape
         TensorShape([1, 4])
 
-    Source: the recipe of a laboratory's PN_flag classifier. It leaves the encoder's size and its positions open.
+    Source: the recipe of a laboratory's PN_flag classifier, which does not define the encoder's size and positions.
     """
 
     hidden_dim = POOLED_DIM
@@ -81,7 +82,7 @@ class FeatureMapTransformer(TableEncoder):
         positions: Literal["learned", "none"] = "learned",
         dropout: Rate = 0.1,
     ):
-        # Not cast to the compute type on entry: the scaling is computed in float32.
+        # Inputs are not cast to the compute type: the scaling is computed in float32.
         super().__init__(name="feature_map_transformer", autocast=False)
         self.feature_channels = feature_channels
         _check(num_numeric, category_counts)
@@ -150,7 +151,7 @@ class FeatureMapTransformer(TableEncoder):
 
 
 def _convolution(channels: int, name: str, **options: Any) -> keras.layers.Layer:
-    # Channels last, whatever Keras is set to elsewhere.
+    # Channels last, independent of Keras's global setting.
     return keras.layers.Conv2D(channels, 1, data_format="channels_last", name=name, **options)
 
 
@@ -161,7 +162,7 @@ def _check(num_numeric: int, category_counts: list[int]) -> None:
             key="num_numeric",
             expected="14 numeric columns (or 34, 62: 2 less than the square of an even number)",
             received=str(num_numeric),
-            remedy="List other columns in the preprocessor, or take the model feature_tokenizer_transformer.",
+            remedy="List other columns in the preprocessor, or use the model feature_tokenizer_transformer.",
         )
     if category_counts:
         raise ConfigError(
@@ -169,5 +170,5 @@ def _check(num_numeric: int, category_counts: list[int]) -> None:
             key="category_counts",
             expected="no categorical columns",
             received=str(len(category_counts)),
-            remedy="Exclude them from the preprocessor, or take the model feature_tokenizer_transformer.",
+            remedy="Exclude them from the preprocessor, or use the model feature_tokenizer_transformer.",
         )

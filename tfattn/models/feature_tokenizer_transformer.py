@@ -22,12 +22,12 @@ LAYER_NORM_EPSILON = 1e-5
 
 
 class FeatureTokenizerTransformer(Attends, TableEncoder):
-    """FT-Transformer: a token per column and [CLS], whose vector after pre-norm encoder blocks stands for the row.
+    """FT-Transformer: a token for each column and [CLS], whose vector after pre-norm encoder blocks represents the row.
 
-    The order of the columns plays no role but for the weights that each has. In the last block [CLS] is the only query,
-    since the other tokens are not read after it.
+    The model has no positions: columns differ by their weights alone. In the last block [CLS] is the only query, since
+    the outputs of the other tokens are not used.
 
-    Masks: none; a row has all its columns, and a missing number has a token of its own.
+    Masks: none; a row has all its columns, and a missing number has its own token.
 
     Args:
         num_numeric: N, the number of numeric columns; known from the data.
@@ -39,19 +39,19 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         intermediate_dim: the width inside the feed-forward networks; 4/3 of hidden_dim if not given.
         numeric_embedding: how a number becomes a token: "linear", "piecewise_linear" over the preprocessor's bins, or
             "periodic", by sines and cosines of learned frequencies.
-        activation: of the feed-forward networks: reglu, glu, geglu or swiglu, by which one half of the first map gates
-            the other; or gelu, gelu_approximate, relu, relu_squared, silu (Swish), sigmoid, tanh.
+        activation: the activation of the feed-forward networks: the gated reglu, glu, geglu or swiglu; or gelu,
+            gelu_approximate, relu, relu_squared, silu (Swish), sigmoid, tanh.
         normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         num_frequencies: the number of frequencies of a column, where periodic.
         frequency_scale: the standard deviation with which frequencies are initialized.
-        dropout: the fraction of block outputs that is dropped while training.
-        attention_dropout: the fraction of attention weights that is dropped while training.
-        intermediate_dropout: the fraction that is dropped while training inside the feed-forward networks.
+        dropout: the fraction of block outputs that is dropped in training.
+        attention_dropout: the fraction of attention weights that is dropped in training.
+        intermediate_dropout: the fraction that is dropped in training inside the feed-forward networks.
 
     Call arguments:
         features: `numeric` (B, N) or, for piecewise_linear, `piecewise` (B, N Q); optional `missing` (B, N); and
             `category_ids` (B, M) int.
-        record: told what each layer attends to, see `AttentionRecord`.
+        record: records the attention of each layer, see `AttentionRecord`.
 
     Returns:
         a dictionary of `pooled_output` (B, D) and `column_attention` (B, N + M) float32: the attention weights of the
@@ -90,7 +90,7 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         attention_dropout: Rate = 0.2,
         intermediate_dropout: Rate = 0.1,
     ):
-        # Not cast to the compute type on entry: numbers are embedded in float32.
+        # Inputs are not cast to the compute type: numbers are embedded in float32.
         super().__init__(name="feature_tokenizer_transformer", autocast=False)
         self.num_numeric = num_numeric
         self.category_counts = category_counts
@@ -159,10 +159,14 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         x = self.class_token(self.token_vectors(features))
         attention = 0.0
         for block in self.blocks:
-            # What the other tokens would look at there is computed only to be shown.
-            num_queries = 1 if block is self.blocks[-1] and record is None else None
-            told = recorded(record, ENCODER)
-            x, weights = block(x, num_queries=num_queries, return_attention_scores=True, record=told, training=training)
+            # The attention of the other tokens in the last block is computed only to be recorded.
+            x, weights = block(
+                x,
+                num_queries=1 if block is self.blocks[-1] and record is None else None,
+                return_attention_scores=True,
+                record=recorded(record, ENCODER),
+                training=training,
+            )
             attention = attention + ops.cast(weights[:, :, 0, 1:], "float32")  # (B, H, T, T) -> (B, H, N + M)
         attention = ops.sum(attention, axis=1)
         return {
@@ -175,7 +179,7 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         return [tokens, *(block.trainable_variables for block in self.blocks), self.norm.trainable_variables]
 
     def vectors_of(self, features: dict[str, Any]) -> Any:
-        """Make a token of each column, numeric ones first: (B, N + M, D)."""
+        """Compute a token for each column, numeric columns first: (B, N + M, D)."""
         parts = []
         if self.num_numeric:
             tokens = self.numeric(features[self.reads])

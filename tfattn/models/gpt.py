@@ -1,4 +1,4 @@
-"""GPT: one stack of blocks that reads a text and tells what comes next."""
+"""GPT, a decoder-only Transformer that predicts the next token."""
 
 import math
 from typing import Annotated, Any, Literal
@@ -26,45 +26,44 @@ from tfattn.ops.positions import BASE, restarting, sinusoidal
 
 
 class Gpt(Attends, Decoder):
-    """A decoder of pre-norm blocks, by default GPT-2; of other parts it is a Llama or one of today's small recipes.
+    """A decoder of pre-norm blocks, by default GPT-2; with other options a Llama.
 
-    Its weights are made by the constructor, under names such as `gpt/block_0/attention/qkv/kernel`.
+    The constructor creates its weights, with names such as `gpt/block_0/attention/qkv/kernel`.
 
-    Masks: what comes later and what stands at padded positions changes nothing; texts packed into a row do not see each
-    other.
+    Masks: later and padded positions never change earlier outputs; texts packed into a row do not see each other.
 
     Args:
         vocabulary_size: V, the number of token ids; known from the preprocessing.
         hidden_dim: the width D of every position's vector.
         num_layers: the number of blocks.
         num_heads: attention heads of a block, a divisor of hidden_dim.
-        num_key_value_heads: how many heads of keys and values these share, a divisor of num_heads; as many if not
-            given. Fewer make caches smaller.
+        num_key_value_heads: the number of heads of keys and values, a divisor of num_heads; by default num_heads. Fewer
+            heads make caches smaller.
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim, or 8 / 3 of it where the
             activation has a gate.
         max_sequence_length: the longest text in tokens.
         positions: "learned" adds a table's rows, "sinusoidal" sines and cosines, "rotary" rotates queries and keys.
-        rotary_base: the larger it is, the slower the slowest angle of rotary positions turns.
+        rotary_base: the base of the wavelengths of rotary positions; a larger base suits longer texts.
         normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
-        activation: gelu_approximate (GPT-2), gelu, relu, relu_squared, silu (Swish), sigmoid, tanh; or glu, reglu,
-            geglu or swiglu, which have a gate.
+        activation: gelu_approximate (GPT-2), gelu, relu, relu_squared, silu (Swish), sigmoid, tanh; or the gated glu,
+            reglu, geglu, swiglu.
         use_bias: whether the linear maps of the blocks add a learned vector.
-        qk_norm: whether queries and keys are normalized by their root mean squares before they meet.
-        tied: whether the vectors of tokens are also those of the output; else the output has a table of its own.
-        logit_soft_cap: c, by which logits are bounded as c tanh(logits / c); null does not.
-        token_dropout: the fraction of the vocabulary whose vectors are 0 in a training step, wherever they stand.
-        dropout: the fraction of embeddings and block outputs that is dropped while training.
-        attention_dropout: the fraction of attention weights that is dropped while training.
+        qk_norm: whether queries and keys are normalized by their root mean squares before the dot product.
+        tied: whether input and output share the token embeddings; otherwise the output has a table of its own.
+        logit_soft_cap: c, the bound of the logits, c tanh(logits / c); null for no bound.
+        token_dropout: the fraction of the vocabulary whose embeddings are 0 in a training step, at all positions.
+        dropout: the fraction of embeddings and block outputs that is dropped in training.
+        attention_dropout: the fraction of attention weights that is dropped in training.
         epsilon: added to the variance, or mean square, before its root is taken.
-        initializer_range: the standard deviation with which weights are initialized; that of the last kernels of a
-            block's parts is divided by the root of the number of these parts.
+        initializer_range: the standard deviation with which weights are initialized; for the output kernels of
+            attention and feed-forward networks it is divided by the square root of their number.
 
     Call arguments:
-        features: `token_ids` (B, T) int, and where they are there `padding_mask` (B, T) and `sequence_ids` (B, T).
-        record: told what each layer attends to, see `AttentionRecord`.
+        features: `token_ids` (B, T) int; optional `padding_mask` (B, T) and `sequence_ids` (B, T).
+        record: records the attention of each layer, see `AttentionRecord`.
 
     Returns:
-        a dictionary of `logits` (B, T, V) in the type that the model computes in.
+        a dictionary of `logits` (B, T, V) in the model's compute type.
 
     Raises:
         ConfigError: heads of rotary positions have an odd width.
@@ -172,12 +171,11 @@ class Gpt(Attends, Decoder):
         token_ids, packed = features[feature_names.TOKEN_IDS], features.get(feature_names.SEQUENCE_IDS)
         length = ops.shape(token_ids)[1]
         positions = ops.arange(length, dtype="int32")[None] if packed is None else restarting(packed)
-        # What is padded comes last, where nothing real looks.
+        # Padding is at the end, where no real token attends to it.
         mask = masks.combine(masks.causal(length, length), None if packed is None else masks.same_sequence(packed))
         x = self._embedded(token_ids, positions, training, features.get(feature_names.TOKEN_VECTORS))
         for block in self.blocks:
-            told = recorded(record, DECODER)
-            x = block(x, attention_mask=mask, positions=positions, record=told, training=training)
+            x = block(x, attention_mask=mask, positions=positions, record=recorded(record, DECODER), training=training)
         return {feature_names.LOGITS: self._capped(logits(self.final_norm(x), self.output_table))}
 
     def empty_cache(self, batch_size: Any) -> Cache:
@@ -200,7 +198,7 @@ class Gpt(Attends, Decoder):
         return self.final_norm(x), cache.extended(read, is_real)
 
     def next_logits(self, x: Any) -> Any:
-        # Of a few tokens: TensorFlow multiplies few rows with a table in half of the time as a batch of one product.
+        # TensorFlow multiplies a few rows with a table in half of the time as a batch of a single product.
         rows = ops.reshape(x, (1, -1, self.hidden_dim))
         table = ops.cast(self.output_table.embeddings, x.dtype)[None]
         products = self._capped(ops.matmul(rows, ops.swapaxes(table, -1, -2)))
@@ -212,7 +210,7 @@ class Gpt(Attends, Decoder):
             kept = self.token_kept(ops.ones((self.vocabulary_size, 1)), training=True)
             x = x * ops.take(kept, token_ids, axis=0)
         if self.positions == "learned":
-            # Where rows that only fill a batch go on beyond the last position, any will do.
+            # Rows that only fill a batch may exceed the last position; their result is not used.
             x = x + self.position(ops.minimum(positions, self.max_sequence_length - 1))
         elif self.positions == "sinusoidal":
             x = x + sinusoidal(positions, self.hidden_dim)

@@ -1,4 +1,4 @@
-"""The recurrent encoder-decoder, with attention or without."""
+"""The recurrent encoder-decoder, with or without attention."""
 
 from typing import Any, Literal
 
@@ -31,12 +31,12 @@ WIRINGS = {
 class RnnEncoderDecoder(Attends, EncoderDecoder):
     """A bidirectional encoder of GRUs or LSTMs, and a decoder of such layers with attention to the source.
 
-    Its weights are made by the constructor, under names such as
+    The constructor creates its weights, with names such as
     `rnn_encoder_decoder/encoder_0/forward/cell/recurrent_kernel`. Logits are products of the decoder's output with a
     table of one vector per target token, and a bias; token vectors are multiplied by the root of their width.
 
-    Masks: what stands at padded positions changes nothing at real ones: at the padding of a source states stay as they
-    are and no attention falls on it; the padding of a target comes after all that is real.
+    Masks: padded positions never change the outputs at real positions. At the padding of a source, states stay the same
+    and attention weights are 0; the padding of a target is after all real tokens.
 
     Args:
         vocabulary_size: the number of source token ids; known from the preprocessing.
@@ -44,26 +44,25 @@ class RnnEncoderDecoder(Attends, EncoderDecoder):
         hidden_dim: the width D of the decoder's states.
         embedding_dim: the width E of token vectors, and of the decoder's outputs.
         num_layers: the number of layers of the encoder, and of the decoder.
-        encoder_dim: the width of the encoder's vectors, both directions together, an even number; as `hidden_dim` if
-            not given (Bahdanau et al. took twice that).
-        cell: gru, or lstm.
-        wiring: how the decoder reads the source. bahdanau: the last state attends to it, then the decoder takes a step;
-            luong: the decoder takes a step, then the new state attends; input_feeding: as luong, and the next step
-            reads the last output too; plain: it reads one vector (no attention).
+        encoder_dim: the width of the encoder's vectors, both directions together, an even number; by default
+            `hidden_dim` (Bahdanau et al. used twice that).
+        cell: gru or lstm.
+        wiring: how the decoder reads the source. bahdanau: the last state attends, then the decoder takes a step;
+            luong: the decoder takes a step, then the new state attends; input_feeding: as luong, and the next step also
+            reads the last output; plain: the decoder reads a single vector (no attention).
         score: the score function of a state and a source position: additive (a network), concat (Luong's name for the
-            same), dot (their product, which needs encoder_dim = hidden_dim) or general (their product with a matrix in
-            between).
+            same), dot (dot product, which needs encoder_dim = hidden_dim) or general (bilinear).
         max_sequence_length: the longest source and the longest target in tokens, start and end included.
-        dropout: the fraction of embeddings and of the outputs of layers and decoder that is dropped while training.
-        share_embeddings: which tables of token vectors are one: "all" (source, target and output; the preprocessing
-            makes one joint vocabulary), "target" (target and output) or "none".
+        dropout: the fraction of embeddings and of the outputs of layers and decoder that is dropped in training.
+        share_embeddings: which token embeddings are shared: "all" (source, target and output; the preprocessing has a
+            joint vocabulary), "target" (target and output) or "none".
 
     Call arguments:
         features: `token_ids` (B, S) int, `padding_mask` (B, S) bool, True at real tokens, and `target_ids` (B, T) int.
-        record: told what each layer attends to, see `AttentionRecord`.
+        record: records the attention of each layer, see `AttentionRecord`.
 
     Returns:
-        a dictionary of `logits` (B, T - 1, V) in the type that the model computes in.
+        a dictionary of `logits` (B, T - 1, V) in the model's compute type.
 
     Raises:
         ConfigError: encoder_dim is odd or does not fit the score, or all embeddings are shared by vocabularies of
@@ -156,7 +155,8 @@ class RnnEncoderDecoder(Attends, EncoderDecoder):
         """Compute the memory of a source.
 
         Returns:
-            a dictionary of `padding_mask` (B, S) bool, `summary` (B, C), and what the decoder's wiring needs besides.
+            a dictionary of `padding_mask` (B, S) bool, `summary` (B, C), and the tensors that the decoder's wiring
+            reads.
         """
         padding_mask = ops.cast(features[PADDING_MASK], "bool")
         x = self.source_dropout(self.token_vectors(features), training=training)
@@ -165,12 +165,12 @@ class RnnEncoderDecoder(Attends, EncoderDecoder):
         return self.decoder.memory_of(x, self.encoder[-1].last_states(x), padding_mask)
 
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
-        """Return the initial states of the decoder's layers, of B W rows, whatever the `max_length`."""
+        """Return the initial states of the decoder's layers, of B W rows; `max_length` has no effect."""
         return tree.map_structure(lambda x: ops.repeat(x, num_beams, axis=0), self.decoder.first_state(memory))
 
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         x, state, alignment = self.decoder.step(self._vectors(self.target_token, token_ids), memory, state)
-        # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
+        # In half precision many logits would be equal, and the choice between them arbitrary.
         return logits(ops.cast(x, "float32"), self.output_token, self.output_bias), state, alignment
 
     def vectors_of(self, features: dict[str, Any]) -> Any:
@@ -186,7 +186,7 @@ class RnnEncoderDecoder(Attends, EncoderDecoder):
         ]
 
     def _vectors(self, table: EmbeddingTable, ids: Any) -> Any:
-        # A table that also makes logits has small values; vectors should be of the size of the states.
+        # Output embeddings have small values; inputs are scaled to the size of the states.
         return table(ids) * self.embedding_dim**0.5
 
 

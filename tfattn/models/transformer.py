@@ -1,4 +1,4 @@
-"""The Transformer."""
+"""The encoder-decoder Transformer."""
 
 from typing import Annotated, Any, Literal
 
@@ -24,14 +24,14 @@ from tfattn.ops.indexing import pick
 
 
 class Transformer(Attends, EncoderDecoder):
-    """A stack of encoder blocks that reads the source, and a stack of decoder blocks that writes the target.
+    """A stack of encoder blocks that reads the source, and a stack of decoder blocks that generates the target.
 
-    Its weights are made by the constructor, under names such as `transformer/token/embeddings` and
-    `transformer/decoder_0/cross_attention/query/kernel`. Logits are products with a table of one vector per target
-    token, without a bias.
+    The constructor creates its weights, with names such as `transformer/token/embeddings` and
+    `transformer/decoder_0/cross_attention/query/kernel`. Logits are products with the output embeddings, without a
+    bias.
 
-    Masks: what stands at padded positions changes nothing at real ones: the padding of a source is hidden, and that of
-    a target comes after all its tokens, to which a decoder does not attend.
+    Masks: padded positions never change the outputs at real positions. The padding of a source is masked, and the
+    padding of a target is after all its tokens, which a causal decoder does not see.
 
     Args:
         vocabulary_size: the number of source token ids; known from the preprocessing.
@@ -40,30 +40,29 @@ class Transformer(Attends, EncoderDecoder):
         num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of hidden_dim.
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
-        decoder_layers: the number of decoder blocks; as `num_layers` if not given.
+        decoder_layers: the number of decoder blocks; by default `num_layers`.
         max_sequence_length: the longest source and the longest target in tokens, start and end included.
-        dropout: the fraction of embeddings and block outputs that is dropped while training.
-        attention_dropout: the fraction of attention weights that is dropped while training.
-        activation: of the feed-forward networks: relu (the original), gelu (exact), gelu_approximate (by
-            tanh); or relu_squared, silu (Swish), sigmoid, tanh; or glu,
-            reglu, geglu, swiglu, by which one half of the first map gates the other.
-        norm: "post" normalizes after each residual connection, as the original; "pre" before each part, which trains
-            deep stacks more easily.
+        dropout: the fraction of embeddings and block outputs that is dropped in training.
+        attention_dropout: the fraction of attention weights that is dropped in training.
+        activation: the activation of the feed-forward networks: relu (the original), gelu (exact), gelu_approximate (by
+            tanh); or relu_squared, silu (Swish), sigmoid, tanh; or the gated glu, reglu, geglu, swiglu.
+        norm: "post" normalizes after each residual connection, as the original; "pre" before each sublayer, which
+            trains deep stacks more easily.
         positions: "sinusoidal" (the original) adds sines and cosines, "learned" a table's rows, "rotary" rotates the
             queries and keys of self-attention.
-        share_embeddings: which tables of token vectors are one: "all" (source, target and output; the preprocessing
-            makes one joint vocabulary), "target" (target and output) or "none".
+        share_embeddings: which token embeddings are shared: "all" (source, target and output; the preprocessing has a
+            joint vocabulary), "target" (target and output) or "none".
         normalization: "layer_norm" (the original) or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
-        initializer_range: the standard deviation with which kernels are initialized; by their widths (Glorot and Bengio
-            2010) if not given. Token vectors are always drawn with D^-0.5.
+        initializer_range: the standard deviation with which kernels are initialized; by default Glorot uniform (Glorot
+            and Bengio 2010). The standard deviation of token embeddings is always D^-0.5.
 
     Call arguments:
         features: `token_ids` (B, S) int, `padding_mask` (B, S) bool, True at real tokens, and `target_ids` (B, T) int.
-        record: told what each layer attends to, see `AttentionRecord`.
+        record: records the attention of each layer, see `AttentionRecord`.
 
     Returns:
-        a dictionary of `logits` (B, T - 1, V) in the type that the model computes in.
+        a dictionary of `logits` (B, T - 1, V) in the model's compute type.
 
     Raises:
         ConfigError: heads of rotary positions have an odd width, or all embeddings are shared by vocabularies of
@@ -146,7 +145,7 @@ class Transformer(Attends, EncoderDecoder):
             self.decoder = [
                 DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers or num_layers)
             ]
-            # With pre-norm nothing has normalized the last sums.
+            # With pre-norm the outputs of the last blocks are not normalized.
             self.final_norms = [
                 normalization_layer(normalization, epsilon=layer_norm_epsilon, name=f"{side}_norm")
                 for side in (("encoder", "decoder") if norm == "pre" else ())
@@ -170,7 +169,7 @@ class Transformer(Attends, EncoderDecoder):
         common = self._common(memory, indices)
         for index, block in enumerate(self.decoder):
             x = block(x, _layer_memory(memory, index), **common, record=record, training=training)
-        return {LOGITS: logits(self._finished(x), self.output_token)}
+        return {LOGITS: logits(self._normalized(x), self.output_token)}
 
     def encode(
         self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
@@ -195,10 +194,10 @@ class Transformer(Attends, EncoderDecoder):
         return memory
 
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
-        """Make a key/value cache for each decoder block, and the origins: the beam in whose cache a position stands.
+        """Return an empty key/value cache for each decoder block, and the origins: the beam whose cache has a position.
 
         Returns:
-            the caches, for each block twice (B, H, W, max_length, K), and the origins (B, W, max_length) int32.
+            the caches, two (B, H, W, max_length, K) for each block, and the origins (B, W, max_length) int32.
         """
         batch = ops.shape(memory[PADDING_MASK])[0]
         caches = [block.self_attention.empty_beams(batch, max_length, num_beams) for block in self.decoder]
@@ -207,7 +206,7 @@ class Transformer(Attends, EncoderDecoder):
     def step(self, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
         caches, origins = state
         indices = ops.reshape(ops.cast(index, "int32"), (1,))
-        # The token that is read now is written to the beam's own cache.
+        # The current token is written to the beam's own cache.
         own = ops.arange(origins.shape[1], dtype="int32")[:, None]
         origins = ops.where(ops.arange(ops.shape(origins)[2], dtype="int32") == indices, own, origins)
         common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index)}
@@ -225,13 +224,13 @@ class Transformer(Attends, EncoderDecoder):
             new_caches.append((cache.keys, cache.values))
             if layer == aligning:
                 alignment = ops.sum(ops.cast(weights[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
-        # In float32: half precision would make many logits equal, and so the choice between them arbitrary.
-        x = ops.cast(self._finished(x)[:, 0], "float32")
+        # In half precision many logits would be equal, and the choice between them arbitrary.
+        x = ops.cast(self._normalized(x)[:, 0], "float32")
         alignment = alignment / ops.sum(alignment, axis=-1, keepdims=True)
         return logits(x, self.output_token), (tuple(new_caches), origins), alignment
 
     def reorder(self, state: Any, beams: Any) -> Any:
-        """Reorder the origins; the caches stay as they are."""
+        """Reorder the origins; the caches do not change."""
         caches, origins = state
         return caches, pick(origins, beams)
 
@@ -258,7 +257,7 @@ class Transformer(Attends, EncoderDecoder):
         """Return the arguments that all decoder blocks share."""
         return {"source_mask": masks.padding(memory[PADDING_MASK]), "positions": self._rotary_positions(indices)}
 
-    def _finished(self, x: Any) -> Any:
+    def _normalized(self, x: Any) -> Any:
         return self.final_norms[1](x) if self.final_norms else x
 
 

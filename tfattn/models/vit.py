@@ -1,4 +1,4 @@
-"""Vision Transformer, also with a convolutional tokenizer."""
+"""The Vision Transformer, with patches or with a convolutional tokenizer."""
 
 from typing import Annotated, Any, Literal
 
@@ -27,8 +27,8 @@ CHANNELS = 3
 class Vit(Attends, ImageEncoder):
     """A stack of pre-norm encoder blocks over the patches of an image, by default with a class token before them.
 
-    With `num_convolutions` in place of `patch_size` and pooling by attention it is a Compact Convolutional Transformer.
-    Its weights are made by the constructor, under names such as `vit/tokens/projection/kernel`,
+    With `num_convolutions` instead of `patch_size` and pooling by attention it is a Compact Convolutional Transformer.
+    The constructor creates its weights, with names such as `vit/tokens/projection/kernel`,
     `vit/positions/position/embeddings` and `vit/block_0/attention/qkv/kernel`.
 
     Masks: none; an image has all its patches.
@@ -36,42 +36,42 @@ class Vit(Attends, ImageEncoder):
     Args:
         image_size: the side of the images in pixels, or [Y, X] where these differ; known from the preprocessing.
         patch_size: the side of a patch in pixels, which divides that of the images.
-        num_convolutions: of the convolutional tokenizer instead; each halves the sides of the grid.
+        num_convolutions: the number of convolutions of the convolutional tokenizer; each halves the sides of the grid.
         kernel_size: the side of its convolutions' windows.
         inner_width: the number of channels between its convolutions.
         hidden_dim: the width D of every token's vector.
         num_layers: the number of encoder blocks.
         num_heads: attention heads of a block, a divisor of hidden_dim.
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
-        pooling: how the image becomes one vector: that of the "class_token", the "mean" of its tokens, or their mean
+        pooling: how an image is pooled into a vector: the "class_token", the "mean" of its tokens, or their mean
             weighted by "attention".
-        positions: "learned" adds a vector of each token, "sinusoidal" sines and cosines of its row and column, "none"
-            nothing.
-        activation: gelu (exact), gelu_approximate (by tanh), relu, relu_squared, silu (Swish), sigmoid, tanh; or glu,
-            reglu, geglu or swiglu, by which one half of the first map gates the other.
+        positions: "learned" adds a vector for each token, "sinusoidal" sines and cosines of its row and column, "none"
+            has no positions.
+        activation: gelu (exact), gelu_approximate (by tanh), relu, relu_squared, silu (Swish), sigmoid, tanh; or the
+            gated glu, reglu, geglu, swiglu.
         normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         use_bias: whether the linear maps of the blocks add a learned vector.
-        dropout: the fraction of tokens' components and block outputs that is dropped while training.
-        attention_dropout: the fraction of attention weights that is dropped while training.
-        stochastic_depth: the fraction of images for which the last block is left out while training; it rises from 0 at
-            the first one.
+        dropout: the fraction of tokens' components and block outputs that is dropped in training.
+        attention_dropout: the fraction of attention weights that is dropped in training.
+        stochastic_depth: the fraction of images that skip the last block in training; it increases linearly from 0 at
+            the first block.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which weights are initialized.
-        pixel_mean: of red, green and blue, subtracted from the pixels, which are from 0 to 1.
-        pixel_deviation: what they are then divided by.
+        pixel_mean: the means of red, green and blue, subtracted from pixels between 0 and 1.
+        pixel_deviation: the standard deviations of red, green and blue, by which pixels are divided.
 
     Call arguments:
         features: `images` (B, Y, X, 3) float32, from 0 to 1.
-        record: told what each layer attends to, see `AttentionRecord`.
-        only_pooled: whether `pooled_output` is all that is wanted: of the last block, only the class token is then
-            computed, where there is one.
+        record: records the attention of each layer, see `AttentionRecord`.
+        only_pooled: whether to return `pooled_output` alone; the last block then computes only the class token, if
+            there is one.
 
     Returns:
         a dictionary of `sequence_output` (B, T, D), normalized; `pooled_output` (B, D) float32; and `hidden_states`, a
-        list of what the tokens with their positions and each block give, (B, T, D) each; the last is `sequence_output`.
+        list of the tokens with positions and the outputs of each block, (B, T, D) each; the last is `sequence_output`.
 
     Raises:
-        ConfigError: the side of patches does not divide that of the images; or images of another size.
+        ConfigError: the patch size does not divide the sides of the images, or images have another size.
 
     Example:
         >>> vit = Vit(image_size=8, patch_size=4, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=32)
@@ -108,7 +108,7 @@ class Vit(Attends, ImageEncoder):
         pixel_mean: Annotated[list[float], Field(min_length=3, max_length=3)] = (0.5, 0.5, 0.5),
         pixel_deviation: Annotated[list[PositiveFloat], Field(min_length=3, max_length=3)] = (0.5, 0.5, 0.5),
     ):
-        # Not cast to the compute type on entry: pixels are scaled in float32.
+        # Inputs are not cast to the compute type: pixels are scaled in float32.
         super().__init__(name="vit", autocast=False)
         self.image_size = image_size
         self.patch_size = patch_size
@@ -176,7 +176,7 @@ class Vit(Attends, ImageEncoder):
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Y and X of the images."""
+        """Return Y and X of the images."""
         return (self.image_size, self.image_size) if isinstance(self.image_size, int) else tuple(self.image_size)
 
     def call(
@@ -187,11 +187,11 @@ class Vit(Attends, ImageEncoder):
         record: AttentionRecord | None = None,
     ) -> dict[str, Any]:
         hidden_states = [self.grid_positions(self.token_vectors(features), training=training)]
-        told = recorded(record, ENCODER)
+        layer_record = recorded(record, ENCODER)
         for block in self.blocks:
-            is_read_in_part = only_pooled and self.num_prefix_tokens and block is self.blocks[-1]
-            num_queries = self.num_prefix_tokens if is_read_in_part else None
-            x = block(hidden_states[-1], num_queries=num_queries, record=told, training=training)
+            is_prefix_only = only_pooled and self.num_prefix_tokens and block is self.blocks[-1]
+            num_queries = self.num_prefix_tokens if is_prefix_only else None
+            x = block(hidden_states[-1], num_queries=num_queries, record=layer_record, training=training)
             hidden_states.append(x)
         hidden_states[-1] = self.final_norm(hidden_states[-1])
         pooled_output = {feature_names.POOLED_OUTPUT: self._pooled(hidden_states[-1])}
@@ -208,10 +208,10 @@ class Vit(Attends, ImageEncoder):
         return x if self.class_token is None else self.class_token(x)
 
     def _scaled(self, images: Any) -> Any:
-        """Scale the pixels, in float32, and refuse images of another size."""
+        """Scale the pixels in float32, and check the size of the images."""
         found, expected = tuple(images.shape[1:]), (*self.sides, CHANNELS)
         if any(side not in (None, wanted) for side, wanted in zip(found, expected, strict=True)):
-            # All in one sentence: Keras passes on no more of an error in a call.
+            # The message is a single sentence, since Keras shortens errors in calls.
             raise ConfigError(
                 f"images of {' x '.join(map(str, found))}, where the model takes {' x '.join(map(str, expected))}: let "
                 "the preprocessing make them of this size, or give the model another `image_size`",

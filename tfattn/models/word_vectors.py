@@ -1,4 +1,4 @@
-"""Models that learn a vector of each word, and nothing else, by predicting words that stand near each other."""
+"""Skip-gram and CBOW: word vectors that predict nearby words."""
 
 from typing import Annotated, Any
 
@@ -11,20 +11,20 @@ from tfattn.features import SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WORDS_AFTER
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.models.contracts.word_predictor import WordPredictor
 from tfattn.ops.backend import upstream_gradient
-from tfattn.ops.context_windows import WORDS_PER_NOISE, in_blocks, near
+from tfattn.ops.context_windows import WORDS_PER_NEGATIVE, in_blocks, near
 
-# So that each has a whole number of the words drawn at random, which are cut into as many blocks.
-Block = Annotated[int, Field(gt=0, multiple_of=WORDS_PER_NOISE)]
+# A block has a whole number of negative samples.
+Block = Annotated[int, Field(gt=0, multiple_of=WORDS_PER_NEGATIVE)]
 
 
 class WordTable(EmbeddingTable):
-    """A table of vectors, looked up by id, whose numbers begin evenly spread between -0.5 / D and 0.5 / D.
+    """An embedding table that is initialized uniformly between -0.5 / D and 0.5 / D.
 
     Args:
         num_rows: V, the number of words.
         width: D.
 
-    Source: the code of word2vec (Mikolov et al. 2013), whose vectors begin so.
+    Source: the initialization of the word2vec code (Mikolov et al. 2013).
     """
 
     def build(self, input_shape: tuple | None = None) -> None:
@@ -36,19 +36,19 @@ class WordTable(EmbeddingTable):
 
 
 class WordModel(WordPredictor):
-    """What is common to skip-gram and CBOW: the vectors, and texts that are cut into blocks.
+    """The base class of skip-gram and CBOW: word vectors, and texts that are split into blocks.
 
-    Words in different blocks never meet: windows end with blocks. Where blocks are cut follows from which frequent
-    words are left out, so it differs between epochs.
+    Windows end with blocks, so that words of different blocks are never pairs. The blocks differ between epochs, since
+    they depend on the subsampling of frequent words.
 
-    Where n-grams of characters have vectors too, the vector of a word is the mean of its own and theirs, and the whole
-    gradient of the mean goes to each.
+    With character n-grams the vector of a word is the mean of its own vector and the vectors of its n-grams, each of
+    which gets the whole gradient of the mean.
 
     Args:
         vocabulary_size: V, the number of words.
-        subword_buckets: how many n-grams have vectors.
+        subword_buckets: the number of n-gram vectors.
         hidden_dim: D, the width of the vectors.
-        block: L, how many words are computed together.
+        block: L, the number of words of a block.
 
     Attributes:
         kind: the name of the model.
@@ -81,35 +81,36 @@ class WordModel(WordPredictor):
         return [self.words.trainable_variables]
 
     def vectors_of(self, features: dict[str, Any]) -> Any:
-        """Look the words of each block up: (B, N, L, D)."""
+        """Look up the words of each block: (B, N, L, D)."""
         subwords = in_blocks(features[SUBWORD_IDS], self.block) if self.subword_buckets else None
         return self.vectors(in_blocks(features[TOKEN_IDS], self.block), subwords)
 
     def vectors(self, token_ids: Any, subword_ids: Any = None) -> Any:
         if subword_ids is None:
             return self.words(token_ids)
-        of_subwords = ops.where(subword_ids < 0, -1, subword_ids + self.vocabulary_size)
-        rows = ops.concatenate([token_ids[..., None], of_subwords], axis=-1)
-        is_there = ops.cast(rows >= 0, "float32")[..., None, :]
-        return ops.squeeze(_mean(is_there, self.words(ops.maximum(rows, 0))), -2)  # (..., 1 + M, D) -> (..., D)
+        subword_rows = ops.where(subword_ids < 0, -1, subword_ids + self.vocabulary_size)
+        rows = ops.concatenate([token_ids[..., None], subword_rows], axis=-1)
+        is_valid = ops.cast(rows >= 0, "float32")[..., None, :]
+        return ops.squeeze(_mean(is_valid, self.words(ops.maximum(rows, 0))), -2)  # (..., 1 + M, D) -> (..., D)
 
     def near(self, features: dict[str, Any]) -> Any:
-        """Tell which words of its block stand in the window of each word: (B, N, L, L), 1 or 0."""
+        """Return which words of the block are in the window of each word: (B, N, L, L), 1 or 0."""
         return near(*(in_blocks(features[name], self.block) for name in (WORDS_BEFORE, WORDS_AFTER)))
 
 
 class SkipGram(WordModel):
-    """Each word predicts those in its window.
+    """Skip-gram: each word predicts the words in its window.
 
     Args:
         vocabulary_size: V, the number of words; known from the preprocessing.
-        subword_buckets: how many n-grams of characters have vectors; known from the preprocessing.
+        subword_buckets: the number of character n-gram vectors; known from the preprocessing.
         hidden_dim: D, the width of the vectors.
-        block: L, how many words are computed together: windows end with blocks. In larger ones there are more pairs,
-            and more products of words that are none.
+        block: L, the number of words of a block, at which windows end. Larger blocks have more pairs, and more unused
+            products of other words.
 
     Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 1;
-    of n-grams Bojanowski et al. 2017, "Enriching word vectors with subword information", with the mean for the sum.
+    n-grams: Bojanowski et al. 2017, "Enriching word vectors with subword information", with the mean instead of the
+    sum.
     """
 
     kind = "skip_gram"
@@ -118,7 +119,7 @@ class SkipGram(WordModel):
         return {SEQUENCE_OUTPUT: self.vectors_of(features)}
 
     def pairs(self, features: dict[str, Any]) -> Any:
-        """Each word and those in its window: (B, N, L, L), 1 or 0."""
+        """Return the pairs of each word and the words in its window: (B, N, L, L), 1 or 0."""
         return self.near(features)
 
     def predicted(self, x: Any) -> Any:
@@ -132,17 +133,16 @@ class SkipGram(WordModel):
 
 
 class Cbow(WordModel):
-    """A continuous bag of words: those in its window together predict a word.
+    """Continuous bag of words: the mean of the words in a window predicts a word.
 
     Args:
         vocabulary_size: V, the number of words; known from the preprocessing.
-        subword_buckets: how many n-grams of characters have vectors; known from the preprocessing.
+        subword_buckets: the number of character n-gram vectors; known from the preprocessing.
         hidden_dim: D, the width of the vectors.
-        block: L, how many words are computed together: windows end with blocks.
+        block: L, the number of words of a block, at which windows end.
 
     Source: Mikolov et al. 2013, "Efficient estimation of word representations in vector space", section 3.1, with the
-    mean of the vectors in place of their sum. As in word2vec's own code, the whole gradient of the mean goes to each of
-    the words.
+    mean of the vectors instead of their sum. As in the word2vec code, each word gets the whole gradient of the mean.
     """
 
     kind = "cbow"
@@ -151,7 +151,7 @@ class Cbow(WordModel):
         return {SEQUENCE_OUTPUT: _mean(self.near(features), self.vectors_of(features))}
 
     def pairs(self, features: dict[str, Any]) -> Any:
-        """Each word alone, if there are others in its window: (B, N, L, 1), 1 or 0."""
+        """Return 1 for each word whose window has other words: (B, N, L, 1)."""
         return ops.max(self.near(features), axis=-1, keepdims=True)
 
     def predicted(self, x: Any) -> Any:
@@ -162,14 +162,14 @@ class Cbow(WordModel):
 
 
 def _mean(is_near: Any, vectors: Any) -> Any:
-    """Average the vectors that belong together, and hand the gradient of the mean to each of them whole.
+    """Compute means of vectors, whose whole gradient goes to each vector.
 
     Args:
-        is_near: (..., N, M) float32, 1 or 0, which of M vectors belong to each mean.
+        is_near: (..., N, M) float32, 1 or 0, which of M vectors are in each mean.
         vectors: (..., M, D).
 
     Returns:
-        (..., N, D), zeros where there is none.
+        (..., N, D), zeros for a mean without vectors.
     """
 
     @ops.custom_gradient

@@ -1,4 +1,4 @@
-"""By how much an answer has to be better than none, chosen so that F1 is the highest."""
+"""The threshold of an answer's margin over no answer, chosen to maximize F1."""
 
 from collections.abc import Sequence
 
@@ -11,23 +11,24 @@ from tfattn.tasks.operating_point import OperatingPoint
 def choose(
     margins: np.ndarray, given: Sequence[str], answers: Sequence[Sequence[str]], *, units: Units = "words"
 ) -> OperatingPoint:
-    """Find the margin from which on an answer is given, so that the mean F1 over all rows is the highest.
+    """Find the smallest margin at which an answer is given that maximizes the mean F1 over all rows.
 
-    It stands in the middle between two margins, so that rounding does not turn an answer; of several that are as good,
-    the lowest.
+    The threshold is halfway between two margins, so that rounding cannot change an answer. Of equally good thresholds
+    the lowest is returned.
 
     Args:
-        margins: (N,), by how much the best span scores above no answer.
+        margins: (N,), the score of the best span minus the score of no answer.
         given: N best spans.
-        answers: of each row those that are right, none where it cannot be answered.
-        units: what is compared.
+        answers: the references of each row; an unanswerable row has none.
+        units: the units that F1 compares.
 
     Example:
         >>> choose(np.array([3.0, 1.0]), ["Rome", "Bonn"], [["Rome"], []]).threshold
         2.0
     """
     gains = [
-        f1(one, right, units=units) - f1("", right, units=units) for one, right in zip(given, answers, strict=True)
+        f1(text, references, units=units) - f1("", references, units=units)
+        for text, references in zip(given, answers, strict=True)
     ]
     order = np.argsort(-margins, kind="stable")
     sums = np.concatenate([[0.0], np.cumsum(np.array(gains)[order])])  # of the rows with the highest margins
@@ -39,7 +40,7 @@ def choose(
         threshold = highest[-1] - 1.0
     else:
         threshold = (highest[count - 1] + highest[count]) / 2
-    chosen = ["" if margin < threshold else one for margin, one in zip(margins, given, strict=True)]
+    chosen = ["" if margin < threshold else text for margin, text in zip(margins, given, strict=True)]
     pairs = list(zip(chosen, answers, strict=True))
     metrics = {name: float(np.mean([of(*pair, units=units) for pair in pairs])) for name, of in _METRICS.items()}
     return OperatingPoint(float(threshold), metrics)

@@ -1,4 +1,4 @@
-"""The contract of a backbone: a model and the one vector of each row that a head reads."""
+"""The contract of a backbone: a model whose outputs are reduced to one vector for each row."""
 
 from typing import Any
 
@@ -9,23 +9,23 @@ from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
 
-# Outputs of a model that explain its prediction.
+# Outputs of a model that explain its predictions.
 EXPLANATIONS = (ESSENTIAL_FEATURES, COLUMN_ATTENTION)
 
 
 class Backbone(keras.layers.Layer):
-    """A model, the vector that is made of its outputs, and dropout of the vector.
+    """A model whose outputs are reduced to one vector for each row, with dropout.
 
     Args:
         model: reads the rows.
-        width: D, of the vector.
+        width: D, the width of the vector.
         dropout: the fraction of the vector that is dropped in training.
         is_frozen: whether the model is not trained, so that its vectors may be computed once.
     """
 
     def __init__(self, model: keras.Model, *, width: int, dropout: float, is_frozen: bool = False):
-        # No cast to the compute type on entry: models embed numbers in float32, and vectors that were computed before
-        # are read as they were stored.
+        # No cast to the compute type on entry: models embed numbers in float32, and precomputed vectors are read as
+        # stored.
         super().__init__(name="backbone", autocast=False)
         self.model = model
         self.width = width
@@ -38,7 +38,7 @@ class Backbone(keras.layers.Layer):
         """Return `encoded` (B, D) float32, and the explanations of the model."""
         raise NotImplementedError
 
-    def dropped(self, encoded: Any, training: bool = False) -> Any:
+    def apply_dropout(self, encoded: Any, training: bool = False) -> Any:
         """Apply dropout to the vectors (B, D)."""
         return self.head_dropout(encoded, training=training)
 
@@ -48,7 +48,7 @@ class Backbone(keras.layers.Layer):
 
 
 class PooledBackbone(Backbone):
-    """The vector that a model makes of each row of a table, or of each image, by itself.
+    """A backbone that takes the `pooled_output` of a table or image encoder.
 
     Args:
         model: reads the rows.

@@ -1,4 +1,4 @@
-"""BERT's pre-training: masked language modelling, and whether two segments follow each other."""
+"""BERT pre-training: masked language modelling and next-sentence prediction."""
 
 from typing import Any
 
@@ -14,19 +14,19 @@ from tfattn.tasks.masked_lm_head import MASKED_LM, MASKED_LM_LOGITS, MaskedLmHea
 from tfattn.tasks.task import Task
 
 NEXT_SENTENCE = "next_sentence"  # the term of the loss
-NEXT_SENTENCE_LOGITS = "next_sentence_logits"  # (B, 2), of the next one and of a random one
+NEXT_SENTENCE_LOGITS = "next_sentence_logits"  # (B, 2): next sentence, random sentence
 
 
 class BertPretraining(Task):
-    """Pre-trains an encoder on pairs of segments, by masked language modelling and next-sentence prediction.
+    """Pre-training on pairs of segments by masked language modelling and next-sentence prediction.
 
-    The loss is the sum of both, each a mean: over the hidden tokens, and over the pairs.
+    The loss is the sum of two means: over the masked tokens, and over the pairs.
 
     Args:
         model: the encoder.
 
     Call arguments:
-        features: those of the encoder, and `masked_lm_positions` (B, P).
+        features: the inputs of the encoder, and `masked_lm_positions` (B, P).
 
     Returns:
         a dictionary of `masked_lm_logits` (B, P, V) and `next_sentence_logits` (B, 2) float32.
@@ -61,7 +61,7 @@ class BertPretraining(Task):
         }
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """1 for each hidden token (B, P), and for each pair (B,)."""
+        """Return 1 for each masked token (B, P), and for each pair (B,)."""
         return {
             MASKED_LM: self.masked_lm_head.loss_weights(batch),
             NEXT_SENTENCE: ops.cast(batch[WEIGHTS], "float32"),
@@ -75,11 +75,11 @@ class BertPretraining(Task):
         }
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Return what is predicted for each hidden token; next sentences only teach."""
+        """Return the predictions for each masked token; next-sentence predictions are used in training only."""
         return self.masked_lm_head.predictions(outputs)
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Count hidden tokens and pairs, and those of both that are found."""
+        """Count the masked tokens and pairs, and the correct predictions of both."""
         counts, labels = ops.cast(batch[WEIGHTS] > 0, "float32"), batch[NEXT_SENTENCE_LABELS]
         found = ops.argmax(outputs[NEXT_SENTENCE_LOGITS], axis=-1) == ops.cast(labels, "int32")
         return {
@@ -89,7 +89,7 @@ class BertPretraining(Task):
         }
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Compute the fraction of hidden tokens that are found, and of pairs that are told apart."""
+        """Compute the accuracies of masked tokens and of next sentences."""
         found = float(statistics["pairs_found"]) / float(statistics["pairs"])
         return {**self.masked_lm_head.metrics_from(statistics), "next_sentence_accuracy": found}
 

@@ -15,14 +15,14 @@ from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.tasks.label_metrics import counts_of, roc_auc
 from tfattn.tasks.operating_point import OperatingPoint, choose
-from tfattn.tasks.row_task import RowEncoder, RowTask, backbone_of, mean_of
+from tfattn.tasks.row_task import RowEncoder, RowTask, average_predictions, make_backbone
 
-CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
-TOP = 5  # labels: of images of more classes, top-5 accuracy is measured too
+CROSS_ENTROPY = "cross_entropy"  # the only loss term
+TOP = 5  # top-5 accuracy is measured for images with more than 5 classes
 
 
 class Classification(RowTask):
-    """Predicts one label for each row by a linear map of the vector that a model makes of the row.
+    """A linear classifier on top of an encoder, with one label for each row.
 
     Args:
         model: reads the rows: an encoder of texts, of rows of tables or of images.
@@ -30,9 +30,9 @@ class Classification(RowTask):
             the training rows of each.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
             the head.
-        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it;
+        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler";
             by default the mean.
-        pooled_layers: the number of the topmost layers of a text encoder that are pooled, "all" for each and the
+        pooled_layers: the number of top layers of a text encoder that are pooled, "all" for all layers and the
             embeddings; by default 1.
         dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         class_weights: the weight of a row in the loss, by its label: "balanced" gives every label the same total
@@ -80,7 +80,7 @@ class Classification(RowTask):
         positive: str | None = None,
         specificity: Fraction | None = None,
     ):
-        backbone = backbone_of(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
+        backbone = make_backbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
         super().__init__(backbone, units=len(targets["counts"]), name="classification")
         self.labels = targets["labels"]
         self.num_labels = len(targets["counts"])
@@ -96,20 +96,20 @@ class Classification(RowTask):
     @property
     def metric_names(self) -> tuple[str, ...]:
         if self.positive_id is None:
-            of_top = (f"top_{self.top}_accuracy",) if self.top else ()
-            return ("accuracy", *of_top, "macro_precision", "macro_recall", "macro_f1", "matthews_correlation")
-        of_positive = [f"{name}{end}" for name in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
-        return ("accuracy", "accuracy_low", "accuracy_high", *of_positive, "roc_auc")
+            top_accuracy = (f"top_{self.top}_accuracy",) if self.top else ()
+            return ("accuracy", *top_accuracy, "macro_precision", "macro_recall", "macro_f1", "matthews_correlation")
+        detection = [f"{name}{end}" for name in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
+        return ("accuracy", "accuracy_low", "accuracy_high", *detection, "roc_auc")
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """(B,), by the label of each row."""
+        """Compute the weight of each row by its label, (B,)."""
         weights = ops.cast(batch[WEIGHTS], "float32")
         if self.weight_of_class is not None:
             weights = weights * ops.take(ops.convert_to_tensor(self.weight_of_class, "float32"), batch[LABEL_IDS])
         return {CROSS_ENTROPY: weights}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Cross-entropy of each row, (B,); of mixed ones that of both labels, by their shares."""
+        """Compute the cross-entropy of each row, (B,); mixed rows have both labels, weighted by their shares."""
         targets = ops.one_hot(batch[LABEL_IDS], self.num_labels, dtype="float32")
         if MIXED_LABEL_IDS in batch:
             others = ops.one_hot(batch[MIXED_LABEL_IDS], self.num_labels, dtype="float32")
@@ -123,12 +123,15 @@ class Classification(RowTask):
         label_ids = ops.cast(ops.argmax(scores, axis=-1), "int32")
         return {"scores": scores, LABEL_IDS: label_ids, **self.explanations(outputs)}
 
-    def combined(
+    def combine(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """Average all, and choose the label by that; at an operating point its threshold decides that."""
-        together = mean_of(predictions, but=[LABEL_IDS])
-        scores = together["scores"]
+        """Average the predictions, and choose the label with the highest mean score.
+
+        At an operating point the positive label is chosen where its score reaches the threshold.
+        """
+        mean = average_predictions(predictions, exclude=[LABEL_IDS])
+        scores = mean["scores"]
         if operating_point is None:
             label_ids = ops.argmax(scores, axis=-1)
         else:
@@ -136,7 +139,7 @@ class Classification(RowTask):
             others = ops.argmax(scores - 2.0 * is_positive, axis=-1)
             reaches = ops.sum(scores * is_positive, axis=-1) >= operating_point.threshold
             label_ids = ops.where(reaches, self.positive_id, others)
-        return {**together, LABEL_IDS: ops.cast(label_ids, "int32")}
+        return {**mean, LABEL_IDS: ops.cast(label_ids, "int32")}
 
     def choose_operating_point(
         self,
@@ -149,9 +152,9 @@ class Classification(RowTask):
         return choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity)
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """How often each label was the right one (`true`), was given (`given`) and both (`right`): (C,) each.
+        """Count the rows of each label (`true`), predicted as it (`given`), and both (`right`): (C,) each.
 
-        And how often the right one was among the `top` (`found`): (); where that is asked for.
+        For top-5 accuracy also count the rows whose label is among the `top` predictions (`found`): ().
         """
         counts = ops.cast(batch[WEIGHTS] > 0, "float32")[:, None]
         true = ops.one_hot(batch[LABEL_IDS], self.num_labels, dtype="float32") * counts
@@ -162,17 +165,17 @@ class Classification(RowTask):
             sums["found"] = ops.sum(ops.cast(is_found, "float32") * counts[:, 0])
         return sums
 
-    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Return the score of the positive label, and whether it is the right one, (B,) each; nothing where none is."""
+    def per_example(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Return the score and the truth of the positive label, (B,) each; nothing without a positive label."""
         if self.positive_id is None:
             return {}
         scores = self.predictions(outputs)["scores"]
         return {"score": scores[:, self.positive_id], "is_positive": batch[LABEL_IDS] == self.positive_id}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Accuracy with what measures all labels or, of a positive label, sensitivity, specificity and roc_auc.
+        """Compute accuracy, and macro metrics or, with a positive label, sensitivity, specificity and roc_auc.
 
-        Accuracy, sensitivity and specificity come with the 95 % interval `_low` to `_high`; see LabelCounts.
+        Accuracy, sensitivity and specificity have a 95 % interval, `_low` to `_high`; see LabelCounts.
         """
         counts = counts_of(statistics)
         metrics = counts.metrics()
@@ -186,12 +189,12 @@ class Classification(RowTask):
 def weights_of_classes(
     class_weights: str | dict[str, float] | None, *, labels: list[str] | None, counts: list[int]
 ) -> list[float] | None:
-    """How much a row of each label counts in the loss, or None where all count the same.
+    """Compute the loss weight of each label, or None where all labels have the same weight.
 
     Args:
-        class_weights: as of Classification.
-        labels: the C labels in the order of their ids; None where they are not known yet, and all weigh the same.
-        counts: training rows of each label, in the same order.
+        class_weights: the argument of Classification.
+        labels: the C labels in the order of their ids; None before they are read.
+        counts: the number of training rows of each label, in the same order.
 
     Raises:
         ConfigError: the table names a label that the data do not have.
@@ -199,7 +202,7 @@ def weights_of_classes(
     if class_weights is None:
         return None
     if class_weights == "balanced":
-        # As scikit-learn's "balanced": rows / (classes * rows of the class). A label that was listed may have no rows.
+        # As scikit-learn's "balanced": rows / (classes * rows of the class). A configured label may have no rows.
         return [sum(counts) / (len(counts) * max(count, 1)) for count in counts]
     for label in class_weights:
         check_label(label, labels, key="class_weights", expected="some of")
@@ -214,10 +217,10 @@ def _positive_id(positive: str | None, targets: dict[str, Any], *, is_table: boo
 
 
 def check_label(label: str, labels: list[str] | None, *, key: str, expected: str = "one of") -> None:
-    """Refuse a label that the data do not have, if it is known which they have.
+    """Check that a label is in the data, once the labels are known.
 
     Raises:
-        ConfigError: `key` names it; suggests the nearest.
+        ConfigError: the data do not have the label; the message suggests the nearest label.
     """
     if labels is not None and label not in labels:
         spelled = {name.lower(): name for name in labels}

@@ -1,4 +1,4 @@
-"""The `decoding:` section: how a trained model writes."""
+"""The `decoding:` section: the beam search of an encoder-decoder."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,16 +13,17 @@ from tfattn.models.contracts.encoder_decoder import EncoderDecoder
 
 
 class Decoding:
-    """Finds a likely text for each source by beam search.
+    """Beam search for each source.
 
     Args:
-        num_beams: texts that are written side by side for each source; 1 takes the likeliest token at each step.
-        length_penalty: how much longer texts are favoured, alpha of Wu et al. 2016, eq. 14; 0 is no penalty.
-        max_length: the most tokens of a text; by default as many as the model takes.
-        max_ratio: the most tokens of a text for each token of its source, and ten more; null sets no such limit.
-        num_results: how many texts the export's signature `n_best` gives for each source, at most num_beams.
-        too_long: what the export does with a source that is longer than the model takes: "truncate" cuts and flags it,
-            "refuse" answers with an error.
+        num_beams: the number of beams for each source; 1 is greedy search.
+        length_penalty: the preference for longer texts, alpha of Wu et al. 2016, eq. 14; 0 is no penalty.
+        max_length: the maximum number of tokens of a text; by default the limit of the model.
+        max_ratio: the maximum number of tokens of a text for each token of its source, plus ten; null for no limit.
+        num_results: the number of texts that the export's signature `n_best` returns for each source, at most
+            num_beams.
+        too_long: how the export treats a source that exceeds the model's limit: "truncate" cuts and flags the source,
+            "refuse" returns an error.
     """
 
     def __init__(
@@ -42,11 +43,11 @@ class Decoding:
         self.num_results = num_results or num_beams
         self.too_long = too_long
 
-    def longest(self, model: EncoderDecoder) -> int:
-        """L, the most tokens that any text has; the start takes a place."""
+    def max_tokens(self, model: EncoderDecoder) -> int:
+        """Return L, the maximum number of tokens of a text; the start token takes one position."""
         return min(self.max_length or model.max_sequence_length, model.max_sequence_length - 1)
 
-    def write(
+    def generate(
         self,
         model: EncoderDecoder,
         memory: dict[str, Any],
@@ -57,20 +58,20 @@ class Decoding:
         n_best: bool = False,
         aligned: bool = False,
     ) -> Decoded:
-        """Write a text for each of B sources; to an empty one, of which there is only the end, nothing.
+        """Generate a text for each of B sources; an empty source, which has only its end token, gets an empty text.
 
         Args:
-            model: what writes.
+            model: the encoder-decoder.
             memory: its `encode` of the sources.
-            start_id, end_id: the tokens before and behind every text.
-            suppressed_ids: tokens that are never written.
-            n_best: whether to answer the `num_results` best of each, on an axis of their own.
-            aligned: whether to answer how much each source token counted.
+            start_id, end_id: the tokens before and after every text.
+            suppressed_ids: tokens that are never generated.
+            n_best: whether to return the `num_results` best texts of each source, on an additional axis.
+            aligned: whether to return the attention weights of the source tokens.
 
         Returns:
-            texts of up to L tokens, or of as many as `max_ratio` leaves to the longest source.
+            texts of up to L tokens, or of the limit that `max_ratio` sets for the longest source.
         """
-        mask, longest = memory[PADDING_MASK], self.longest(model)
+        mask, longest = memory[PADDING_MASK], self.max_tokens(model)
         lengths = ops.sum(ops.cast(mask, "float32"), axis=1)
         limit = ops.full_like(lengths, longest, dtype="int32")
         if self.max_ratio is not None:
@@ -78,7 +79,7 @@ class Decoding:
             longest = ops.max(limit)
         is_empty = lengths <= 1
         decoded = beam_search(
-            lambda token_ids, index, state: _read(model, token_ids, index, *state),
+            lambda token_ids, index, state: _step(model, token_ids, index, *state),
             (memory, model.empty_state(memory, 0, self.num_beams)),
             start_ids=ops.full((ops.shape(mask)[0],), start_id, dtype="int32"),
             end_id=end_id,
@@ -92,11 +93,11 @@ class Decoding:
             reorder=lambda state, beams: (state[0], model.reorder(state[1], beams)),
             shrink_batch=keras.backend.backend() == "tensorflow",
         )
-        # Where no token may be written the search finds no text at all, and scores it with minus infinity.
+        # The search finds no text for an empty source, and scores it with minus infinity.
         return decoded._replace(scores=ops.where(is_empty[:, None] if n_best else is_empty, 0.0, decoded.scores))
 
 
-def _read(model: EncoderDecoder, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple:
-    """Return a step whose state holds the memory too, which loses the rows that are done as all else does."""
+def _step(model: EncoderDecoder, token_ids: Any, index: Any, memory: dict[str, Any], state: Any) -> tuple:
+    """Take a step whose state includes the memory, so that finished rows leave the memory too."""
     logits, state, alignment = model.step(token_ids, index, memory, state)
     return logits, (memory, state), alignment

@@ -1,4 +1,4 @@
-"""The `generation:` section: how a trained decoder continues texts."""
+"""The `generation:` section: how a decoder continues texts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from tfattn.sampling_params import SamplingParams, Temperature, TopP
 
 @dataclass(frozen=True, kw_only=True)
 class Generation(SamplingParams):
-    """Continues prompts, by default as these settings say; each request may say otherwise.
+    """The default settings of generation; each request may override them.
 
     Args:
-        max_new_tokens: the most tokens that are written.
-        num_beams: of the export's signature `n_best`, how many texts are written side by side, and returned.
-        length_penalty: of the same, how much longer texts are favoured, alpha of Wu et al. 2016, eq. 14.
-        system: what is said before a chat that does not begin with a system message; null for nothing.
+        max_new_tokens: the maximum number of generated tokens.
+        num_beams: the number of beams, and of returned texts, of the export's signature `n_best`.
+        length_penalty: the preference of `n_best` for longer texts, alpha of Wu et al. 2016, eq. 14.
+        system: the system message of chats that do not begin with a system message; null for none.
     """
 
     max_new_tokens: PositiveInt = 64
@@ -38,7 +38,7 @@ class Generation(SamplingParams):
     system: str | None = None
 
 
-def sampled(
+def sample_continuations(
     model: Decoder,
     prompt_ids: Any,
     padding_mask: Any,
@@ -51,15 +51,15 @@ def sampled(
     is_last: Callable[[Any, LoopState], Any] | None = None,
     num_likeliest: int | None = None,
 ) -> Decoded:
-    """Continue B prompts, each token drawn by the settings of its row.
+    """Continue B prompts by sampling with the settings of each row.
 
     Args:
-        model: what writes.
-        prompt_ids: (B, P) int, padded at their ends.
-        padding_mask: (B, P) bool, True at real tokens, one at least in each row.
+        model: the decoder.
+        prompt_ids: (B, P) int, padded at the end.
+        padding_mask: (B, P) bool, True at real tokens, of which each row has at least one.
         end_id: the token that ends a text.
-        suppressed_ids: tokens that are never written.
-        max_new_tokens: (B,) int; fewer are written where the model takes no more.
+        suppressed_ids: tokens that are never generated.
+        max_new_tokens: (B,) int; the model's maximum sequence length also applies.
         sampling, penalties, is_last, num_likeliest: as for `generate`.
     """
     limit = length_limit(model, padding_mask, max_new_tokens)
@@ -80,7 +80,7 @@ def sampled(
     )
 
 
-def searched(
+def search_continuations(
     model: Decoder,
     prompt_ids: Any,
     padding_mask: Any,
@@ -91,10 +91,10 @@ def searched(
     num_beams: int,
     length_penalty: float,
 ) -> Decoded:
-    """Continue B prompts with the likeliest texts that beam search finds, all W beams of each: (B, W, ...).
+    """Continue B prompts by beam search, and return all W beams of each: (B, W, ...).
 
     Args:
-        model, prompt_ids, padding_mask, end_id, suppressed_ids, max_new_tokens: as for `sampled`.
+        model, prompt_ids, padding_mask, end_id, suppressed_ids, max_new_tokens: as for `sample_continuations`.
         num_beams, length_penalty: as for `beam_search`.
     """
     limit = length_limit(model, padding_mask, max_new_tokens)
@@ -117,12 +117,12 @@ def searched(
 
 
 def _read(model: Decoder, prompt_ids: Any, padding_mask: Any) -> Cache:
-    """Read all of each prompt but its last token."""
+    """Read all tokens of each prompt except the last."""
     cache = model.empty_cache(ops.shape(prompt_ids)[0])
     return model.read(prompt_ids[:, :-1], cache, padding_mask[:, 1:])[1]
 
 
 def length_limit(model: Decoder, padding_mask: Any, max_new_tokens: Any) -> Any:
-    """Return how many tokens may come behind each prompt, (B,) int32: as many as are wanted and the model takes."""
+    """Return the maximum number of new tokens of each prompt within the model's limit, (B,) int32."""
     room = model.max_sequence_length - ops.sum(ops.cast(padding_mask, "int32"), axis=1)
     return ops.maximum(ops.minimum(ops.cast(max_new_tokens, "int32"), room), 0)

@@ -1,4 +1,4 @@
-"""Metrics of a classifier from three counts for each label, which batches, replicas and folds add up."""
+"""Metrics of a classifier from three counts for each label, which add up over batches, replicas and folds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from tfattn.tasks.intervals import counted_fraction
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """How often each of C labels was the right one of a row, was given to one, and was both.
+    """The counts of true, predicted and correctly predicted rows of each of C labels.
 
     Args:
         true: (C,) rows of each label.
-        given: (C,) rows that got each label.
-        right: (C,) rows of each label that got it.
+        given: (C,) rows predicted as each label.
+        right: (C,) rows of each label that are predicted as it.
     """
 
     true: np.ndarray
@@ -31,7 +31,7 @@ class LabelCounts:
 
     @property
     def by_label(self) -> dict[str, np.ndarray]:
-        """`precision`, `recall` and `f1`, (C,) each; of a label that is never given, or has no rows, they are 0."""
+        """Compute `precision`, `recall` and `f1`, (C,) each; 0 for labels without predictions or rows."""
         return {
             "precision": _fractions(self.right, self.given),
             "recall": _fractions(self.right, self.true),
@@ -39,12 +39,12 @@ class LabelCounts:
         }
 
     def metrics(self) -> dict[str, float]:
-        """Measure all labels together.
+        """Compute the metrics over all labels.
 
         Returns:
             `accuracy` with its 95 % interval `accuracy_low` to `accuracy_high`; `macro_precision`, `macro_recall` and
-            `macro_f1`, means over the labels, each counting the same; and `matthews_correlation`, 1 where all labels
-            are right, 0 where they have nothing to do with the right ones.
+            `macro_f1`, unweighted means over the labels; and `matthews_correlation`, 1 where all predictions are
+            right, 0 where they are independent of the labels.
 
         Source: Gorodkin 2004, "Comparing two K-category assignments by a K-category correlation coefficient", eq. 8.
         """
@@ -56,11 +56,11 @@ class LabelCounts:
         return {**counted_fraction("accuracy", right, rows), **means, "matthews_correlation": correlation}
 
     def detection(self, positive: int) -> dict[str, float]:
-        """Measure the search for one label.
+        """Compute the detection metrics of a positive label.
 
         Returns:
-            `sensitivity`, the fraction of its rows that got it, and `specificity`, that of the other rows that did not,
-            each with its 95 % interval.
+            `sensitivity`, the recall of positive rows, and `specificity`, the recall of the other rows, each with its
+            95 % interval.
         """
         true, given, right = (int(counts[positive]) for counts in (self.true, self.given, self.right))
         others = int(self.true.sum()) - true
@@ -72,12 +72,12 @@ class LabelCounts:
 
 @dataclass(frozen=True)
 class LabelSetCounts:
-    """How often rows that may have any of C labels had each, were given it, and both; and how they did as a whole.
+    """The counts of a multi-label classifier over C labels.
 
     Args:
-        labels: of each label alone.
-        exact: rows that got all of their labels and no other.
-        rows: all of them.
+        labels: the counts of each label.
+        exact: the number of rows whose predicted labels are exactly their labels.
+        rows: the number of rows.
     """
 
     labels: LabelCounts
@@ -92,16 +92,16 @@ class LabelSetCounts:
 
     @classmethod
     def summed(cls, statistics: Mapping[str, Any]) -> "LabelSetCounts":
-        """Read the counts that were summed as numbers of any type."""
+        """Create the counts from statistics of any numeric type."""
         return cls(counts_of(statistics), round(float(statistics["exact"])), round(float(statistics["rows"])))
 
     def metrics(self) -> dict[str, float]:
-        """Measure all labels together.
+        """Compute the metrics over all labels.
 
         Returns:
-            `subset_accuracy`, the fraction of rows that got exactly their labels, with its 95 % interval;
-            `hamming_loss`, the fraction of all C decisions per row that are wrong; `micro_precision`, `micro_recall`
-            and `micro_f1`, in which every decision counts the same; and the `macro_` means, in which every label does.
+            `subset_accuracy`, the fraction of rows whose predicted labels are exactly right, with its 95 % interval;
+            `hamming_loss`, the fraction of wrong decisions, C for each row; `micro_precision`, `micro_recall` and
+            `micro_f1` over all decisions; and the unweighted `macro_` means over labels.
         """
         counts, pooled = self.labels, [np.array([part.sum()]) for part in vars(self.labels).values()]
         wrong = counts.true.sum() + counts.given.sum() - 2 * counts.right.sum()
@@ -115,16 +115,16 @@ class LabelSetCounts:
 
 
 def counts_of(statistics: Mapping[str, Any]) -> LabelCounts:
-    """Read the counts that were summed as numbers of any type."""
+    """Create the counts from statistics of any numeric type."""
     return LabelCounts(**{name: np.rint(statistics[name]).astype(np.int64) for name in ("true", "given", "right")})
 
 
 def roc_auc(positive: np.ndarray, scores: np.ndarray) -> float:
-    """Measure how often a positive row scores above another; 0.5 if there is only one kind of row.
+    """Compute the area under the ROC curve; 0.5 if all rows are positive or none is.
 
     Args:
         positive: (N,) bool.
-        scores: (N,) of being positive.
+        scores: (N,) scores of the positive label.
     """
     return float(roc_auc_score(positive, scores)) if positive.any() and not positive.all() else 0.5
 

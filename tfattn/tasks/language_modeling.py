@@ -1,4 +1,4 @@
-"""Language modelling: a decoder learns a language by telling what comes next."""
+"""Language modelling: a decoder learns to predict the next token."""
 
 import math
 from collections.abc import Sequence
@@ -17,35 +17,35 @@ from tfattn.tasks.generation import Generation
 from tfattn.tasks.task import Task
 from tfattn.tasks.text_metrics import perplexity
 
-CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
+CROSS_ENTROPY = "cross_entropy"  # the only loss term
 SPACES = frozenset((b" ", b"\t", b"\n", b"\r", b"\f", b"\v"))
 
 
 @runtime_checkable
-class Speaker(Protocol):
-    """What a preprocessor has to tell: beside this, `token_bytes`, what each of its V tokens stands for."""
+class TokenizerInfo(Protocol):
+    """The required part of a preprocessor; it also has `token_bytes`, the bytes of each of its V tokens."""
 
     def detokenize(self, token_ids: Any) -> Any:
-        """(B, L) token ids to texts (B,)."""
+        """Convert token ids (B, L) to texts (B,)."""
 
 
 class LanguageModeling(Task):
-    """Teaches a decoder to tell each token of a text from those before it.
+    """Next-token prediction with a decoder.
 
-    The loss is the mean over tokens. Records hold texts that are laid end to end: the first token of each is read only.
+    The loss is the mean over tokens. Records hold concatenated texts; the first token of a text is not a target.
 
     Args:
         model: the decoder.
-        preprocessor: tells what its tokens stand for; known from the data.
-        label_smoothing: the part of each token that is spread evenly over the vocabulary.
-        generation: how it writes where a request does not say.
+        preprocessor: the source of the tokens' bytes; known from the data.
+        label_smoothing: the fraction of each target that is spread evenly over the vocabulary.
+        generation: the default settings of generation.
 
     Call arguments:
-        features: `token_ids` (B, T) and `padding_mask` (B, T); and where texts that share a row are read apart,
+        features: `token_ids` (B, T) and `padding_mask` (B, T); for packed texts that do not see each other also
             `sequence_ids` (B, T).
 
     Returns:
-        `logits` (B, T - 1, V), of all tokens but the first.
+        `logits` (B, T - 1, V), of all tokens except the first.
 
     Source: Radford et al. 2018, "Improving language understanding by generative pre-training", eq. 1; bits per byte:
     Gao et al. 2020, "The Pile", section 3.1.
@@ -60,7 +60,7 @@ class LanguageModeling(Task):
         self,
         *,
         model: Given[Decoder],
-        preprocessor: Given[Speaker],
+        preprocessor: Given[TokenizerInfo],
         label_smoothing: Fraction = 0.0,
         generation: Section("generation") | None = None,
     ):
@@ -72,17 +72,17 @@ class LanguageModeling(Task):
         self.built = True
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        read = {name: features[name][:, :-1] for name in (TOKEN_IDS, PADDING_MASK, SEQUENCE_IDS) if name in features}
-        return {LOGITS: self.model(read, training=training)[LOGITS]}
+        inputs = {name: features[name][:, :-1] for name in (TOKEN_IDS, PADDING_MASK, SEQUENCE_IDS) if name in features}
+        return {LOGITS: self.model(inputs, training=training)[LOGITS]}
 
-    def scores_of(self, features: dict[str, Any]) -> Any:
-        """Compute the probabilities (B, V) of the token that comes next."""
+    def scores_to_explain(self, features: dict[str, Any]) -> Any:
+        """Compute the probabilities (B, V) of the next token."""
         logits = self.model(features)[LOGITS]
         last = ops.sum(ops.cast(features[PADDING_MASK], "int32"), axis=1, keepdims=True) - 1
         return ops.softmax(ops.cast(pick(logits, last)[:, 0], "float32"))
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """1 for each token that is to be predicted (B, T - 1): of the text before it, and not masked."""
+        """Return 1 for each target token (B, T - 1): not masked, and of the same text as the token before it."""
         weights = ops.cast(batch[PADDING_MASK][:, 1:], "float32") * ops.cast(batch[WEIGHTS], "float32")[:, None]
         if LOSS_MASK in batch:
             weights = weights * ops.cast(batch[LOSS_MASK][:, 1:], "float32")
@@ -92,27 +92,27 @@ class LanguageModeling(Task):
         return {CROSS_ENTROPY: weights}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Of each token but the first (B, T - 1)."""
+        """Compute the cross-entropy of each token except the first, (B, T - 1)."""
         targets = batch[TOKEN_IDS][:, 1:]
         return {CROSS_ENTROPY: smoothed_cross_entropy(outputs[LOGITS], targets, smoothing=self.label_smoothing)}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Return what is likeliest in the place of each token but the first: `token_ids` (B, T - 1)."""
+        """Return the most likely token at each position except the first: `token_ids` (B, T - 1)."""
         return {"token_ids": ops.cast(ops.argmax(outputs[LOGITS], axis=-1), "int32")}
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """How surprising all tokens together are, in nats, and how many tokens, words and bytes they are."""
+        """Sum the cross-entropy in nats, and count the tokens, words and bytes."""
         counts = ops.cast(self.loss_weights(batch)[CROSS_ENTROPY] > 0, "float32")
         token_ids = ops.cast(batch[TOKEN_IDS], "int32")
-        surprise = smoothed_cross_entropy(outputs[LOGITS], token_ids[:, 1:], smoothing=0.0)
-        of_tokens = _measured(self._preprocessor.token_bytes)
-        sizes, inside, begins, ends = (ops.take(ops.array(part), token_ids) for part in of_tokens)
-        words, sizes = inside[:, 1:] + begins[:, 1:] * ends[:, :-1], sizes[:, 1:]
-        sums = {"surprise": surprise, "num_tokens": 1.0, "num_words": words, "num_bytes": sizes}
+        cross_entropy = smoothed_cross_entropy(outputs[LOGITS], token_ids[:, 1:], smoothing=0.0)
+        table = _word_counts(self._preprocessor.token_bytes)
+        sizes, inside, starts, ends = (ops.take(ops.array(column), token_ids) for column in table)
+        words, sizes = inside[:, 1:] + starts[:, 1:] * ends[:, :-1], sizes[:, 1:]
+        sums = {"surprise": cross_entropy, "num_tokens": 1.0, "num_words": words, "num_bytes": sizes}
         return {name: ops.sum(each * counts) for name, each in sums.items()}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Compute the perplexities of a token and of a word between spaces, and the bits of a byte of text."""
+        """Compute the perplexity per token and per word between spaces, and the bits per byte."""
         surprise, tokens, words, size = (
             float(statistics[name]) for name in ("surprise", "num_tokens", "num_words", "num_bytes")
         )
@@ -126,15 +126,15 @@ class LanguageModeling(Task):
         return self.model.depth_groups()
 
 
-def _measured(token_bytes: Sequence[bytes]) -> np.ndarray:
-    """Measure tokens: (4, V) float32, their bytes, and three numbers by which the words of a text are counted.
+def _word_counts(token_bytes: Sequence[bytes]) -> np.ndarray:
+    """Compute a table (4, V) float32 of the bytes of each token and three numbers to count words with.
 
-    A word begins where something stands after a space: these are the beginnings inside of each token, whether it begins
-    with something else than a space, and whether the next token stands after a space.
+    A word starts at a non-space after a space. The three numbers are the word starts inside of a token, whether its
+    first byte is not a space, and whether a word can start after it.
     """
-    found = np.zeros((4, len(token_bytes)), np.float32)
-    for place, token in enumerate(token_bytes):
+    table = np.zeros((4, len(token_bytes)), np.float32)
+    for token_id, token in enumerate(token_bytes):
         words = token.split()
-        begins = bool(words) and token[:1] not in SPACES
-        found[:, place] = len(token), len(words) - begins, begins, not token or token[-1:] in SPACES
-    return found
+        starts = bool(words) and token[:1] not in SPACES
+        table[:, token_id] = len(token), len(words) - starts, starts, not token or token[-1:] in SPACES
+    return table

@@ -1,4 +1,4 @@
-"""Masked language modelling: an encoder learns a language by telling which tokens were hidden."""
+"""Masked language modelling: an encoder learns to predict masked tokens."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from tfattn.tasks.task import Task
 
 
 class MaskedLm(Task):
-    """Pre-trains an encoder on texts alone, by masked language modelling without next sentences.
+    """Pre-training on texts by masked language modelling, without next-sentence prediction.
 
     Args:
         model: the encoder.
 
     Call arguments:
-        features: those of the encoder, and `masked_lm_positions` (B, P).
+        features: the inputs of the encoder, and `masked_lm_positions` (B, P).
 
     Returns:
         a dictionary of `masked_lm_logits` (B, P, V).
@@ -41,7 +41,7 @@ class MaskedLm(Task):
     def __init__(self, *, model: Given[PretrainableEncoder]):
         super().__init__(name=MASKED_LM, autocast=False)
         self.model = model
-        model.pooler.trainable = False  # nothing reads it
+        model.pooler.trainable = False  # unused
         self.masked_lm_head = MaskedLmHead(model)
         self.built = True
 

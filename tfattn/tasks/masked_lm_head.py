@@ -1,4 +1,4 @@
-"""BERT's head of masked language modelling: which token stood at each of a few places."""
+"""BERT's masked language modelling head: the original token at each masked position."""
 
 from typing import Any
 
@@ -14,23 +14,23 @@ from tfattn.ops.activations import ACTIVATIONS
 from tfattn.ops.cross_entropy import smoothed_cross_entropy
 from tfattn.ops.indexing import pick
 
-MASKED_LM = "masked_lm"  # the term of the loss
+MASKED_LM = "masked_lm"  # the loss term
 MASKED_LM_LOGITS = "masked_lm_logits"  # (B, P, V)
-TOP_K = 10  # tokens that are predicted for each place
+TOP_K = 10  # predictions for each masked position
 
 
 class MaskedLmHead(keras.layers.Layer):
-    """Scores all tokens at P places of each row: a dense layer, then products with the encoder's own token vectors.
+    """Logits over the vocabulary at P positions of each row: a dense layer and the tied token embeddings.
 
-    Only the vectors at these places are read; most of the work is the product with the V token vectors.
+    Only the vectors at these positions are computed, since the product with V token vectors dominates the cost.
 
-    Masks: places that only fill count in nothing.
+    Masks: padded positions have a weight of 0.
 
     Args:
-        encoder: gives the table of token vectors, which belongs to it and is trained with it.
+        encoder: the owner of the token embeddings.
 
     Attributes:
-        metric_names: the names of all metrics that `metrics_from` gives.
+        metric_names: the names of all metrics that `metrics_from` returns.
 
     Source: Devlin et al. 2019, "BERT", section 3.1; the released code's `get_masked_lm_output`.
     """
@@ -40,7 +40,7 @@ class MaskedLmHead(keras.layers.Layer):
     def __init__(self, encoder: PretrainableEncoder):
         super().__init__(name="masked_lm_head")
         self._activation = ACTIVATIONS[encoder.head_activation]
-        self._table = lambda: encoder.token_embeddings  # not as a layer of its own: it has its place in the encoder
+        self._table = lambda: encoder.token_embeddings  # not tracked as a sublayer: the encoder owns it
         width, initializer_range = encoder.hidden_dim, encoder.initializer_range
         self.dense = Projection(units=width, initializer_range=initializer_range, name="dense")
         self.norm = LayerNormalization(epsilon=encoder.layer_norm_epsilon, name="norm")
@@ -52,27 +52,27 @@ class MaskedLmHead(keras.layers.Layer):
         self.bias = self.add_weight(name="bias", shape=(self._table().num_rows,), initializer="zeros")
 
     def call(self, outputs: dict[str, Any], features: dict[str, Any]) -> Any:
-        """Return the logits (B, P, V) at the `masked_lm_positions` of the features, from an encoder's outputs."""
+        """Compute the logits (B, P, V) at the `masked_lm_positions` of the features, from an encoder's outputs."""
         x = pick(outputs[SEQUENCE_OUTPUT], features[MASKED_LM_POSITIONS])  # (B, T, D) -> (B, P, D)
         return logits(self.norm(self._activation(self.dense(x))), self._table(), self.bias)
 
     def loss_weights(self, batch: dict[str, Any]) -> Any:
-        """1 for each hidden token, (B, P)."""
+        """Return 1 for each masked token, (B, P)."""
         rows = ops.cast(batch[WEIGHTS], "float32")[:, None]
         return ops.cast(batch[MASKED_LM_WEIGHTS], "float32") * rows
 
     def losses(self, outputs: dict[str, Any], batch: dict[str, Any]) -> Any:
-        """Compute how surprising each hidden token is, (B, P), in nats."""
+        """Compute the cross-entropy of each masked token, (B, P), in nats."""
         return smoothed_cross_entropy(outputs[MASKED_LM_LOGITS], batch[MASKED_LM_IDS], smoothing=0.0)
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """`token_ids` (B, P, K) int32, the likeliest first, and `scores` (B, P, K) float32, their probabilities."""
+        """Return the K most likely `token_ids` (B, P, K) int32 and their probabilities `scores` (B, P, K) float32."""
         probabilities = ops.softmax(ops.cast(outputs[MASKED_LM_LOGITS], "float32"), axis=-1)
         scores, token_ids = ops.top_k(probabilities, min(TOP_K, probabilities.shape[-1]))
         return {"token_ids": ops.cast(token_ids, "int32"), "scores": scores}
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Count the hidden tokens, and those that are found."""
+        """Count the masked tokens, and the correct predictions."""
         weights = ops.cast(self.loss_weights(batch) > 0, "float32")
         found = ops.argmax(outputs[MASKED_LM_LOGITS], axis=-1) == batch[MASKED_LM_IDS]
         return {
@@ -81,5 +81,5 @@ class MaskedLmHead(keras.layers.Layer):
         }
 
     def metrics_from(self, statistics: dict[str, Any]) -> dict[str, float]:
-        """Compute the fraction of hidden tokens that are found."""
+        """Compute the accuracy of masked tokens."""
         return {"masked_lm_accuracy": float(statistics["masked_found"]) / max(float(statistics["masked_tokens"]), 1.0)}

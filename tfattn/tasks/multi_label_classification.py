@@ -12,27 +12,27 @@ from tfattn.features import IS_LABEL, LABEL_INDICATORS, LOGITS, WEIGHTS
 from tfattn.tasks.classification import CROSS_ENTROPY, check_label
 from tfattn.tasks.label_metrics import LabelSetCounts
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.row_task import RowEncoder, RowTask, backbone_of, mean_of
+from tfattn.tasks.row_task import RowEncoder, RowTask, average_predictions, make_backbone
 
 
 class MultiLabelClassification(RowTask):
-    """Predicts any number of labels for each row by a linear map of the vector that a model makes of the row.
+    """A linear classifier on top of an encoder, with any number of labels for each row.
 
     Args:
         model: reads the rows: an encoder of texts, of rows of tables or of images.
         targets: known from the data: the C `labels` in the order of their ids, None until they are read, `counts`, the
-            training rows that have each, and all `rows`.
+            number of training rows with each label, and `rows`, the number of training rows.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
             the head.
-        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it;
+        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler";
             by default the mean.
-        pooled_layers: the number of the topmost layers of a text encoder that are pooled, "all" for each and the
+        pooled_layers: the number of top layers of a text encoder that are pooled, "all" for all layers and the
             embeddings; by default 1.
         dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         class_weights: the weight in the loss of a row that has a label, for that label: "balanced" gives the rows that
             have a label the same total weight as the rows that do not, a table such as {Leak: 2.0} gives the weight of
             some labels (others have 1).
-        threshold: the score from which on a row gets a label.
+        threshold: the minimum score at which a row gets a label.
 
     Returns:
         as RowTask; `predictions` has `scores` (B, C) float32, each between 0 and 1, and `is_label` (B, C) bool.
@@ -71,20 +71,20 @@ class MultiLabelClassification(RowTask):
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
         threshold: Fraction = 0.5,
     ):
-        backbone = backbone_of(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
+        backbone = make_backbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
         super().__init__(backbone, units=len(targets["counts"]), name="multi_label_classification")
         self.labels = targets["labels"]
         self.threshold = threshold
         self._label_weights = _weights(class_weights, **targets)
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """(B, C), by whether a row has a label."""
-        without, having = (ops.convert_to_tensor(weights, "float32") for weights in self._label_weights)
-        of_label = ops.where(batch[LABEL_INDICATORS] > 0, having, without)
-        return {CROSS_ENTROPY: ops.cast(batch[WEIGHTS], "float32")[:, None] * of_label}
+        """Compute the weight of each label of each row, (B, C)."""
+        negative, positive = (ops.convert_to_tensor(weights, "float32") for weights in self._label_weights)
+        label_weights = ops.where(batch[LABEL_INDICATORS] > 0, positive, negative)
+        return {CROSS_ENTROPY: ops.cast(batch[WEIGHTS], "float32")[:, None] * label_weights}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Sigmoid cross-entropy of each label of each row, (B, C)."""
+        """Compute the sigmoid cross-entropy of each label of each row, (B, C)."""
         has = ops.cast(batch[LABEL_INDICATORS], "float32")
         return {CROSS_ENTROPY: ops.softplus(outputs[LOGITS]) - has * outputs[LOGITS]}
 
@@ -93,12 +93,12 @@ class MultiLabelClassification(RowTask):
         scores = ops.sigmoid(outputs[LOGITS])
         return {"scores": scores, IS_LABEL: scores >= self.threshold, **self.explanations(outputs)}
 
-    def combined(
+    def combine(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """Average all scores, and choose the labels by that."""
-        together = mean_of(predictions, but=[IS_LABEL])
-        return {**together, IS_LABEL: together["scores"] >= self.threshold}
+        """Average the scores, and choose the labels by the mean."""
+        mean = average_predictions(predictions, exclude=[IS_LABEL])
+        return {**mean, IS_LABEL: mean["scores"] >= self.threshold}
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the counts of LabelSetCounts."""
@@ -120,12 +120,12 @@ class MultiLabelClassification(RowTask):
 def _weights(
     class_weights: str | dict[str, float] | None, *, labels: list[str] | None, counts: list[int], rows: int
 ) -> tuple[list[float], list[float]]:
-    """How much rows without each label count for it, and rows that have it: (C,) and (C,)."""
+    """Compute the loss weights of rows without and with each label: (C,) and (C,)."""
     if class_weights == "balanced":
-        # As scikit-learn's "balanced", of each label alone. One that was listed may have no rows.
-        kinds = ([rows - count for count in counts], counts)
-        without, having = ([rows / (2 * max(count, 1)) for count in kind] for kind in kinds)
-        return without, having
+        # As scikit-learn's "balanced", for each label alone. A configured label may have no rows.
+        sides = ([rows - count for count in counts], counts)
+        negative, positive = ([rows / (2 * max(count, 1)) for count in side] for side in sides)
+        return negative, positive
     for label in class_weights or ():
         check_label(label, labels, key="class_weights", expected="some of")
     known = labels if labels is not None and class_weights else [""] * len(counts)

@@ -21,26 +21,26 @@ from tfattn.features import (
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops.spans import NEVER
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.row_task import TEXT_DROPOUT, RowTask, mean_of
+from tfattn.tasks.row_task import TEXT_DROPOUT, RowTask, average_predictions
 from tfattn.tasks.text_backbone import TextBackbone
 
-CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
+CROSS_ENTROPY = "cross_entropy"  # the only loss term
 
 
 class MultipleChoice(RowTask):
-    """Scores each choice with its context by a linear map of a pooled vector; softmax over the choices of a row.
+    """A linear scorer of each choice with its context, with a softmax over the choices of a row.
 
     Masks: a choice that `choice_mask` excludes gets a probability of 0.
 
     Args:
         model: the encoder that reads a context with a choice.
         encoder: "fine_tune" trains encoder and head, "frozen" the head alone.
-        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
-        pooled_layers: the number of the encoder's topmost layers that are pooled, "all" for each and the embeddings.
+        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler".
+        pooled_layers: the number of the encoder's top layers that are pooled, "all" for all layers and the embeddings.
         dropout: the fraction of the vector that is dropped in training.
 
     Call arguments:
-        features: `token_ids`, `segment_ids` and `padding_mask`, (B, N, T) each; a choice without a token is none.
+        features: `token_ids`, `segment_ids` and `padding_mask`, (B, N, T) each; a choice without tokens is padding.
 
     Returns:
         a dictionary of `logits` (B, N, 1) float32, `encoded` (B, N, D) float32 and `choice_mask` (B, N) bool;
@@ -75,34 +75,34 @@ class MultipleChoice(RowTask):
             model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout
         )
         super().__init__(backbone, units=1, name="multiple_choice")
-        self.encoder_is_frozen = False  # vectors are cached one for each row, not one for each choice
+        self.encoder_is_frozen = False  # the cache holds one vector for each row, not for each choice
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """1 for each row, (B,)."""
+        """Return 1 for each row, (B,)."""
         return {CROSS_ENTROPY: ops.cast(batch[WEIGHTS], "float32")}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the cross-entropy over the choices of each row, (B,)."""
         label_ids = ops.cast(batch[LABEL_IDS], "int32")[:, None]
-        log_scores = ops.log_softmax(_of_choices(outputs), axis=-1)
+        log_scores = ops.log_softmax(_choice_logits(outputs), axis=-1)
         return {CROSS_ENTROPY: -ops.take_along_axis(log_scores, label_ids, axis=1)[:, 0]}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """Return `scores` (B, N) float32, which sum to 1, and `label_ids` (B,) int32, the most likely choices."""
-        scores = ops.softmax(_of_choices(outputs), axis=-1)
+        scores = ops.softmax(_choice_logits(outputs), axis=-1)
         return {"scores": scores, LABEL_IDS: _best(scores)}
 
-    def combined(
+    def combine(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """Average all scores, and choose by the mean."""
-        together = mean_of(predictions, but=[LABEL_IDS])
-        return {**together, LABEL_IDS: _best(together["scores"])}
+        """Average the scores, and choose by the mean."""
+        mean = average_predictions(predictions, exclude=[LABEL_IDS])
+        return {**mean, LABEL_IDS: _best(mean["scores"])}
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Count the rows, and those whose most likely choice is right."""
+        """Count the rows, and the rows whose most likely choice is right."""
         counts = ops.cast(batch[WEIGHTS] > 0, "float32")
-        is_right = ops.cast(_best(_of_choices(outputs)) == ops.cast(batch[LABEL_IDS], "int32"), "float32")
+        is_right = ops.cast(_best(_choice_logits(outputs)) == ops.cast(batch[LABEL_IDS], "int32"), "float32")
         return {"right": ops.sum(is_right * counts), "rows": ops.sum(counts)}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
@@ -110,12 +110,11 @@ class MultipleChoice(RowTask):
 
 
 class ChoicesBackbone(TextBackbone):
-    """One vector of each of the several texts of a row, which the encoder reads one by one.
+    """A text backbone for several texts in each row, which the encoder reads independently.
 
-    Args: as of TextBackbone.
+    `encode` returns `encoded` (B, N, D) float32 and `choice_mask` (B, N) bool, True for texts with tokens.
 
-    Returns:
-        `encoded` (B, N, D) float32 and `choice_mask` (B, N) bool: which texts have a token.
+    Args: as TextBackbone.
     """
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
@@ -130,8 +129,8 @@ class ChoicesBackbone(TextBackbone):
         }
 
 
-def _of_choices(outputs: dict[str, Any]) -> Any:
-    """Return the logits of the choices of each row, (B, N), lowest where there is none."""
+def _choice_logits(outputs: dict[str, Any]) -> Any:
+    """Return the logits of the choices of each row, (B, N), masked where there is no choice."""
     return ops.where(outputs[CHOICE_MASK], outputs[LOGITS][:, :, 0], NEVER)
 
 

@@ -10,17 +10,17 @@ from tfattn.tasks.intervals import NORMAL_95
 def number_metrics(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
     """Compute errors and correlation of N predicted numbers.
 
-    Both sides are centered before they are squared: of timestamps or air pressures the mean has more digits than
-    the differences that matter, and sums of uncentered squares would lose these.
+    Both sides are centered before they are squared: the mean of timestamps or air pressures has more digits than
+    their differences, which sums of uncentered squares would lose.
 
     Args:
         true: (N,) the targets.
         predicted: (N,) the predictions.
 
     Returns:
-        `mean_absolute_error` and `root_mean_squared_error`, in the unit of the targets; `r2`, the fraction of the
-        variance that is explained, below 0 where the mean of the targets would predict better; and `pearson`, the
-        correlation. `r2` is 0 where all targets are the same, and `pearson` where either side is.
+        `mean_absolute_error` and `root_mean_squared_error`, in the unit of the targets; `r2`, the explained fraction of
+        the variance, below 0 where the mean of the targets is a better prediction; and `pearson`, the correlation. `r2`
+        is 0 where all targets are equal, and `pearson` where all targets or all predictions are equal.
 
     Example:
         >>> number_metrics(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 6.0]))["mean_absolute_error"]
@@ -42,17 +42,17 @@ def number_metrics(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
 
 
 def spearman(true: np.ndarray, predicted: np.ndarray) -> float:
-    """Return the rank correlation of N pairs; 0 where all numbers of a side are the same.
+    """Compute the rank correlation of N pairs; 0 where all targets or all predictions are equal.
 
     Source: Spearman 1904, "The proof and measurement of association between two things".
     """
-    from scipy.stats import rankdata  # half a second, for commands that measure nothing
+    from scipy.stats import rankdata  # slow to import, and not needed by most commands
 
     return number_metrics(rankdata(true), rankdata(predicted))["pearson"]
 
 
 def fisher(correlation: float, rows: int) -> tuple[float, float]:
-    """Return the 95 % interval of a correlation of N pairs.
+    """Compute the 95 % interval of a correlation of N pairs.
 
     Source: Fisher 1915, "Frequency distribution of the values of the correlation coefficient in samples from an
     indefinitely large population".

@@ -1,4 +1,4 @@
-"""The score from which on a row counts as positive, chosen so that few others do."""
+"""The score threshold of the positive label, chosen for a required specificity."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from tfattn.tasks.intervals import counted_fraction
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """A threshold, and what it did to the rows that it was chosen on.
+    """A threshold, and its metrics on the rows that it was chosen on.
 
     Attributes:
-        threshold: a row is positive where its score reaches it.
+        threshold: the minimum score of positive rows.
         metrics: sensitivity and specificity with their 95 % intervals, by flat names such as sensitivity_low.
     """
 
@@ -22,18 +22,18 @@ class OperatingPoint:
 
 
 def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> OperatingPoint:
-    """Find the lowest threshold at which at least this fraction of the other rows stays below it.
+    """Find the lowest threshold with at least the required specificity.
 
-    It stands in the middle between two scores, so that rounding does not turn an answer. On new rows the specificity
-    varies around what was asked for, as its interval says; the rows must not be those that the model was trained on.
+    The threshold is halfway between two scores, so that rounding cannot change a prediction. The specificity on new
+    rows varies within its interval; the rows must not be training rows.
 
     Args:
-        scores: (N,) of the positive label, between 0 and 1.
+        scores: (N,) scores of the positive label, between 0 and 1.
         positive: (N,) bool, which rows are positive.
-        specificity: the least fraction of the other rows that must stay below, between 0 and 1.
+        specificity: the minimum fraction of the other rows below the threshold, between 0 and 1.
 
     Raises:
-        ConfigError: there is no row but positive ones.
+        ConfigError: all rows are positive.
 
     Example:
         >>> choose(np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, True, False, True]), specificity=1.0).threshold
@@ -43,9 +43,9 @@ def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> O
     others = np.sort(scores[~positive])
     if not len(others):
         raise ConfigError(
-            "there is nothing to choose an operating point by",
+            "there are no rows to choose an operating point by",
             key="specificity",
-            expected="rows of both kinds among those that measure",
+            expected="positive and other rows among the validation rows",
             received="positive rows only",
         )
     # Rounded first: 0.9 of 10 rows is 9, though 0.9 * 10 may come out a little higher.
@@ -55,7 +55,7 @@ def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> O
 
 
 def _above(score: np.float32, scores: np.ndarray) -> float:
-    """Half way from a score to the next higher one, or to 1 if it is the highest; at least the next number."""
+    """Return the midpoint of a score and the next higher score (1 for the highest), at least the next float32."""
     higher = scores[scores > score]
     middle = np.float32((float(score) + (float(higher.min()) if len(higher) else 1.0)) / 2)
     return float(middle if middle > score else np.nextafter(score, np.float32(2.0)))

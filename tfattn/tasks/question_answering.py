@@ -1,4 +1,4 @@
-"""Question answering: the part of a text that answers a question."""
+"""Extractive question answering: the span of a text that answers a question."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -25,31 +25,32 @@ from tfattn.tasks.answer_threshold import choose
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.token_task import TokenTask
 
-CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
+CROSS_ENTROPY = "cross_entropy"  # the only loss term
 
 
 class QuestionAnswering(TokenTask):
-    """Predicts where the answer begins and ends, by two numbers of each token of the text.
+    """A linear head that predicts the start and the end of the answer, with two logits for each token of the text.
 
-    The answer is the span whose two numbers are the highest together, of all windows of the text; a span is looked for
-    where its first token has the most text around it. Where some training questions have no answer, [CLS] stands
-    against it, with its lowest sum of all windows, and the validation rows choose by how much the span has to be
-    better.
+    The answer is the span with the highest sum of start and end logits over all windows of the text. A span is searched
+    in the window in which its first token has the most context. If some training questions have no answer, the span is
+    compared with the lowest sum of the [CLS] logits over all windows, and the validation rows choose the threshold of
+    the difference.
 
     Args:
         model: the encoder that reads question and text.
-        targets: known from the data: training `rows`, and how many of them are `unanswerable`.
-        dropout: the part of each vector that is dropped while training.
+        targets: known from the data: the number of training `rows`, and of `unanswerable` rows among them.
+        dropout: the fraction of each vector that is dropped in training.
         max_answer_length: the longest answer, in tokens.
-        n_best_size: how many spans are kept of a question, among which probabilities are divided.
-        units: what the metrics compare: "words", by the rules of SQuAD, or "characters", in languages without spaces.
+        n_best_size: the number of spans kept for a question; probabilities are normalized over these spans.
+        units: the units that metrics compare: "words", by the rules of SQuAD, or "characters", for languages without
+            spaces.
 
     Call arguments:
-        features: as of TokenTask, with `starts`, `ends` and `max_context` (B, T); where it is taught `start_positions`
+        features: as TokenTask, with `starts`, `ends` and `max_context` (B, T); in training also `start_positions`
             and `end_positions` (B,).
 
     Returns:
-        as TokenTask, with U = 2: begin and end.
+        as TokenTask, with U = 2: the start and end logits.
 
     Example:
         >>> import keras
@@ -84,33 +85,33 @@ class QuestionAnswering(TokenTask):
         self.has_operating_point = targets["unanswerable"] > 0
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """1 for each window that is taught (B,)."""
-        is_taught = ops.cast(batch[START_POSITIONS] >= 0, "float32")
-        return {CROSS_ENTROPY: is_taught * ops.cast(batch[WEIGHTS], "float32")}
+        """Return 1 for each window with a target, (B,)."""
+        has_target = ops.cast(batch[START_POSITIONS] >= 0, "float32")
+        return {CROSS_ENTROPY: has_target * ops.cast(batch[WEIGHTS], "float32")}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Compute the mean loss of begin and end, each one of the text's tokens or [CLS], of each window (B,)."""
-        places = _in_text(outputs)
-        may_be = ops.logical_or(places, ops.arange(ops.shape(places)[1])[None, :] == 0)
+        """Compute the mean cross-entropy of start and end, over the text's tokens and [CLS], of each window (B,)."""
+        in_text = _in_text(outputs)
+        is_candidate = ops.logical_or(in_text, ops.arange(ops.shape(in_text)[1])[None, :] == 0)
         start, end = (
-            _cross_entropy(ops.where(may_be, logits, NEVER), ops.maximum(batch[name], 0))
+            _cross_entropy(ops.where(is_candidate, logits, NEVER), ops.maximum(batch[name], 0))
             for logits, name in zip(_sides(outputs), (START_POSITIONS, END_POSITIONS), strict=True)
         )
         return {CROSS_ENTROPY: (start + end) / 2}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Give the K best spans, best first, (B, K) each, and which is the answer.
+        """Return the K best spans, best first, (B, K) each, and whether there is an answer.
 
-        `span_scores` are the sums of both numbers, `starts` and `ends` the places in the text, `scores` probabilities;
-        `null_score` (B,) is the sum of [CLS]. `score` (B,) is the probability of the best span, or that there is no
+        `span_scores` are sums of start and end logits, `starts` and `ends` character offsets, `scores` probabilities;
+        `null_score` (B,) is the sum of the [CLS] logits. `score` (B,) is the probability of the best span, or of no
         answer where `has_answer` (B,) is False.
         """
         in_text = _in_text(outputs)
-        best = self._spans(outputs, may_start=ops.logical_and(in_text, outputs[MAX_CONTEXT] > 0), may_end=in_text)
-        scores, first, last = best
+        may_start = ops.logical_and(in_text, outputs[MAX_CONTEXT] > 0)
+        scores, first, last = self._spans(outputs, may_start=may_start, may_end=in_text)
         found = scores > NEVER / 2
         start_logits, end_logits = _sides(outputs)
-        return self._decided(
+        return self._with_answers(
             {
                 "span_scores": scores,
                 STARTS: ops.where(found, ops.take_along_axis(outputs[STARTS], first, axis=1), 0),
@@ -119,32 +120,32 @@ class QuestionAnswering(TokenTask):
             }
         )
 
-    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
-        """Keep the best spans of all windows of a row, and the lowest score of no answer."""
+    def merge_examples(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Keep the best spans over all windows of a row, and the lowest `null_score`."""
         rows = ops.cast(rows, "int32")
         windows = ops.arange(ops.shape(rows)[0], dtype="int32") - ops.cast(ops.searchsorted(rows, rows), "int32")
-        most = ops.max(windows, initial=0) + 1
-        places = rows * most + windows
-        size = self.n_best_size
+        max_windows = ops.max(windows, initial=0) + 1
+        indices = rows * max_windows + windows
 
-        def of_rows(values: Any, absent: float) -> Any:
+        def by_row(values: Any, padding: float) -> Any:
             values = ops.convert_to_tensor(values)
             values = values if len(values.shape) == 2 else values[:, None]
-            width = values.shape[1]
-            sums = ops.segment_sum(values, places, num_segments=num_rows * most)
-            there = ops.segment_sum(ops.ones_like(values), places, num_segments=num_rows * most) > 0
-            return ops.reshape(ops.where(there, sums, ops.cast(absent, values.dtype)), (num_rows, most * width))
+            width, num_segments = values.shape[1], num_rows * max_windows
+            sums = ops.segment_sum(values, indices, num_segments=num_segments)
+            is_window = ops.segment_sum(ops.ones_like(values), indices, num_segments=num_segments) > 0
+            padded = ops.where(is_window, sums, ops.cast(padding, values.dtype))
+            return ops.reshape(padded, (num_rows, max_windows * width))
 
-        scores, chosen = ops.top_k(of_rows(predictions["span_scores"], NEVER), size)
-        spans = {name: ops.take_along_axis(of_rows(predictions[name], 0), chosen, axis=1) for name in (STARTS, ENDS)}
-        lowest = ops.min(of_rows(predictions["null_score"], -NEVER), axis=1, initial=-NEVER)
-        return self._decided({"span_scores": scores, **spans, "null_score": lowest})
+        scores, chosen = ops.top_k(by_row(predictions["span_scores"], NEVER), self.n_best_size)
+        spans = {name: ops.take_along_axis(by_row(predictions[name], 0), chosen, axis=1) for name in (STARTS, ENDS)}
+        lowest = ops.min(by_row(predictions["null_score"], -NEVER), axis=1, initial=-NEVER)
+        return self._with_answers({"span_scores": scores, **spans, "null_score": lowest})
 
-    def combined(
+    def combine(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        (alone,) = predictions
-        return alone if operating_point is None else self._decided(alone, threshold=operating_point.threshold)
+        (single,) = predictions
+        return single if operating_point is None else self._with_answers(single, threshold=operating_point.threshold)
 
     def choose_operating_point(
         self,
@@ -152,18 +153,18 @@ class QuestionAnswering(TokenTask):
         targets: dict[str, np.ndarray],
         rows: Sequence[dict[str, Any]],
     ) -> OperatingPoint:
-        """Choose by how much the best span has to be better than no answer, so that F1 is the highest."""
+        """Choose the threshold of the best span's margin over no answer that maximizes F1."""
         margins = predictions["span_scores"][:, 0] - predictions["null_score"]
         given = self.texts(predictions, rows)
-        return choose(margins, given, [texts_of(row) for row in rows], units=self.units)
+        return choose(margins, given, [answer_texts(row) for row in rows], units=self.units)
 
     def texts(self, predictions: dict[str, np.ndarray], rows: Sequence[dict[str, Any]]) -> list[str]:
-        """Return the best span of each row, whether or not it is given as the answer."""
-        places = zip(predictions[STARTS][:, 0], predictions[ENDS][:, 0], strict=True)
-        return [row[CONTEXT][start:end] for row, (start, end) in zip(rows, places, strict=True)]
+        """Return the text of the best span of each row, also where there is no answer."""
+        offsets = zip(predictions[STARTS][:, 0], predictions[ENDS][:, 0], strict=True)
+        return [row[CONTEXT][start:end] for row, (start, end) in zip(rows, offsets, strict=True)]
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Count windows that have their answer, those whose best span is exactly it, and sum the F1 of their tokens."""
+        """Count the windows with an answer and exact matches among them, and sum the F1 scores of their tokens."""
         in_text = _in_text(outputs)
         _, first, last = self._spans(outputs, may_start=in_text, may_end=in_text, count=1)
         first, last = first[:, 0], last[:, 0]
@@ -175,7 +176,7 @@ class QuestionAnswering(TokenTask):
         return {"exact": ops.sum(exact * counts), "f1": ops.sum(f1 * counts), "windows": ops.sum(counts)}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Compute how well spans are found in the windows that have an answer, by their tokens."""
+        """Compute the token F1 and the exact match of spans over the windows with an answer."""
         windows = max(statistics["windows"], 1)
         return {"span_f1": float(statistics["f1"] / windows), "span_accuracy": float(statistics["exact"] / windows)}
 
@@ -188,18 +189,18 @@ class QuestionAnswering(TokenTask):
             count=count or self.n_best_size,
         )
 
-    def _decided(self, spans: dict[str, Any], threshold: float = 0.0) -> dict[str, Any]:
-        """Add probabilities among all spans and that there is none, and which of these is the answer."""
+    def _with_answers(self, spans: dict[str, Any], threshold: float = 0.0) -> dict[str, Any]:
+        """Add probabilities over all spans and no answer, and whether the best span is the answer."""
         best, null = spans["span_scores"][:, 0], spans["null_score"]
-        none = null if self.has_operating_point else ops.full_like(null, NEVER)
-        has_answer = ops.logical_and(best > NEVER / 2, best - none >= threshold)
-        scores = ops.softmax(ops.concatenate([spans["span_scores"], none[:, None]], axis=1), axis=1)
+        null = null if self.has_operating_point else ops.full_like(null, NEVER)
+        has_answer = ops.logical_and(best > NEVER / 2, best - null >= threshold)
+        scores = ops.softmax(ops.concatenate([spans["span_scores"], null[:, None]], axis=1), axis=1)
         score = ops.where(has_answer, scores[:, 0], scores[:, -1])
         return {**spans, "scores": scores[:, :-1], "has_answer": has_answer, "score": score}
 
 
-def texts_of(row: dict[str, Any]) -> list[str]:
-    """Return the texts of the answers of a raw row."""
+def answer_texts(row: dict[str, Any]) -> list[str]:
+    """Return the answer texts of a raw row."""
     return [answer["text"] for answer in row["answers"]]
 
 
@@ -207,12 +208,12 @@ def _sides(outputs: dict[str, Any]) -> tuple[Any, Any]:
     return outputs[LOGITS][:, :, 0], outputs[LOGITS][:, :, 1]
 
 
-def _cross_entropy(logits: Any, places: Any) -> Any:
-    """Compute that of each row (B, T) at its place (B,)."""
-    at_place = ops.take_along_axis(logits, ops.cast(places, "int32")[:, None], axis=1)[:, 0]
-    return ops.logsumexp(logits, axis=1) - at_place
+def _cross_entropy(logits: Any, positions: Any) -> Any:
+    """Compute the cross-entropy of each row of logits (B, T) at its target position (B,)."""
+    target_logits = ops.take_along_axis(logits, ops.cast(positions, "int32")[:, None], axis=1)[:, 0]
+    return ops.logsumexp(logits, axis=1) - target_logits
 
 
 def _in_text(outputs: dict[str, Any]) -> Any:
-    """Find the tokens that stand in the text, (B, T) bool."""
+    """Return which tokens belong to the text, (B, T) bool."""
     return outputs[ENDS] > 0

@@ -12,31 +12,31 @@ from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
 from tfattn.tasks.number_metrics import number_metrics, spearman
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.row_task import RowEncoder, RowTask, backbone_of, mean_of
+from tfattn.tasks.row_task import RowEncoder, RowTask, average_predictions, make_backbone
 
 Loss = Literal["mean_squared_error", "mean_absolute_error", "huber"]
 Range = tuple[float, float]
 
 
 class Regression(RowTask):
-    """Predicts a number for each row by a linear map of the vector that a model makes of the row.
+    """A linear regression on top of an encoder, with one number for each row.
 
-    It learns in standard deviations of the training targets, and predicts in the unit of the file.
+    The loss is computed in standard deviations of the training targets; predictions are in the unit of the file.
 
     Args:
         model: reads the rows: an encoder of texts, of rows of tables or of images.
-        targets: known from the data: `mean` and `deviation` of the training targets, in the unit of the file.
+        targets: known from the data: `mean` and standard `deviation` of the training targets, in the unit of the file.
         encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
             the head.
-        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it;
+        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler";
             by default the mean.
-        pooled_layers: the number of the topmost layers of a text encoder that are pooled, "all" for each and the
+        pooled_layers: the number of top layers of a text encoder that are pooled, "all" for all layers and the
             embeddings; by default 1.
         dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
             the training targets and absolute beyond.
-        range: the smallest and the largest number that is predicted, such as [0, 5]; null for no bounds. The loss is
-            that of the unbounded number, so that a row beyond a bound still trains.
+        range: the smallest and the largest number that is predicted, such as [0, 5]; null for no bounds. The loss uses
+            the unbounded number, so that rows beyond a bound still have a gradient.
 
     Returns:
         as RowTask; `predictions` has `predictions` (B,) float32.
@@ -72,7 +72,7 @@ class Regression(RowTask):
         loss: Loss = "mean_squared_error",
         range: Range | None = None,
     ):
-        backbone = backbone_of(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
+        backbone = make_backbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
         super().__init__(backbone, units=1, name="regression")
         self.range = _checked(range, targets)
         self.mean: float = targets["mean"]
@@ -80,11 +80,11 @@ class Regression(RowTask):
         self.loss_names = (loss,)
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """1 for each row, (B,)."""
+        """Return 1 for each row, (B,)."""
         return {name: ops.cast(batch[WEIGHTS], "float32") for name in self.loss_names}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Compute the loss of each row, (B,), in standard deviations or their squares."""
+        """Compute the loss of each row, (B,), in standard deviations or squared standard deviations."""
         [loss] = self.loss_names
         error = outputs[LOGITS][:, 0] - self._standardized(batch)
         if loss == "mean_squared_error":
@@ -98,18 +98,18 @@ class Regression(RowTask):
         bounded = predicted if self.range is None else ops.clip(predicted, *self.range)
         return {PREDICTIONS: bounded, **self.explanations(outputs)}
 
-    def combined(
+    def combine(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """Average all."""
-        return mean_of(predictions)
+        """Average the predictions."""
+        return average_predictions(predictions)
 
-    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Return targets and predictions, (B,) each: neither ranks nor centered squares are sums over batches."""
+    def per_example(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Return targets and predictions, (B,) each: ranks and centered squares are not sums over batches."""
         return {"true": batch[TARGET_VALUES], PREDICTIONS: self.predictions(outputs)[PREDICTIONS]}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Compute `number_metrics`, and the rank correlation `spearman`."""
+        """Compute `number_metrics` and the rank correlation `spearman`."""
         true, predicted = rows["true"], rows[PREDICTIONS]
         return {**number_metrics(true, predicted), "spearman": spearman(true, predicted)}
 
@@ -118,7 +118,7 @@ class Regression(RowTask):
 
 
 def _checked(bounds: Range | None, targets: dict[str, Any]) -> Range | None:
-    """Refuse bounds that exclude training targets."""
+    """Check that the bounds include all training targets."""
     if bounds is None:
         return None
     low, high = bounds
@@ -130,6 +130,6 @@ def _checked(bounds: Range | None, targets: dict[str, Any]) -> Range | None:
             key="range",
             expected=f"a range that includes {targets['low']:g} and {targets['high']:g}",
             received=str([*bounds]),
-            remedy="Widen it, or correct these rows.",
+            remedy="Widen the range, or correct these rows.",
         )
     return bounds

@@ -1,4 +1,4 @@
-"""The base of tasks that predict something of each row: a backbone makes a vector of it, a linear head scores that."""
+"""The base class of tasks with a prediction for each row: a backbone encodes the row, a linear head scores it."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -25,27 +25,26 @@ TEXT_DROPOUT = 0.1
 
 
 class RowTask(Task):
-    """A backbone that makes a vector of each row, and a linear map of the vector.
+    """A backbone that encodes each row as a vector, and a linear head.
 
-    Subclass it and say what is predicted of the U logits: `loss_weights`, `loss_terms`, `predictions`, `combined`,
-    `statistics` and `metrics_from`.
+    Subclasses implement `loss_weights`, `loss_terms`, `predictions`, `combine`, `statistics` and `metrics_from`.
 
-    The head computes in float32 always: that costs nothing, and predictions are not rounded to bfloat16.
+    The head always computes in float32: the cost is negligible, and predictions are not rounded to bfloat16.
 
     Args:
-        backbone: makes a vector of each row.
+        backbone: encodes each row as a vector.
         units: U, the number of logits of a row.
-        name: of the task.
+        name: the name of the task.
 
     Call arguments:
-        features: what the backbone reads, or `encoded` (B, D), its vectors computed before.
+        features: the inputs of the backbone, or `encoded` (B, D), its precomputed vectors.
 
     Returns:
-        a dictionary of `logits` (B, U) float32, `encoded` (B, D) float32, what the head reads, and other outputs of
-        the backbone: where the model has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32.
+        a dictionary of `logits` (B, U) float32, `encoded` (B, D) float32, the input of the head, and other outputs of
+        the backbone: if the model has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32.
     """
 
-    predicts_together = True
+    supports_ensemble = True
 
     def __init__(self, backbone: Backbone, *, units: int, name: str):
         super().__init__(name=name, autocast=False)
@@ -62,31 +61,31 @@ class RowTask(Task):
         return self.backbone.model
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        is_known = ENCODED in features
-        outputs = {ENCODED: features[ENCODED]} if is_known else self.backbone.encode(features, training=training)
-        return {LOGITS: self.head(self.backbone.dropped(outputs[ENCODED], training=training)), **outputs}
+        is_precomputed = ENCODED in features
+        outputs = {ENCODED: features[ENCODED]} if is_precomputed else self.backbone.encode(features, training=training)
+        return {LOGITS: self.head(self.backbone.apply_dropout(outputs[ENCODED], training=training)), **outputs}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> Any:
         return self.backbone.encode(features, training=training)[ENCODED]
 
     def explanations(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the explanations among the outputs, which are part of the predictions."""
+        """Return the explanations among the outputs, which predictions include."""
         return {name: outputs[name] for name in EXPLANATIONS if name in outputs}
 
-    def scores_of(self, features: dict[str, Any]) -> Any:
-        """Compute the scores of all labels; of a number, the number alone."""
+    def scores_to_explain(self, features: dict[str, Any]) -> Any:
+        """Compute the scores of all labels (B, C), or the predicted number (B, 1)."""
         predictions = self.predictions(self(features))
         return predictions["scores"] if "scores" in predictions else predictions[PREDICTIONS][:, None]
 
-    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
-        """Average the predictions for the examples of each row, and decide by the mean."""
-        return self.combined([{name: mean_by_row(x, rows, num_rows) for name, x in predictions.items()}])
+    def merge_examples(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Average the predictions for the examples of each row, and choose by the mean."""
+        return self.combine([{name: mean_by_row(x, rows, num_rows) for name, x in predictions.items()}])
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return [*self.backbone.depth_groups(), self.head.trainable_variables]
 
 
-def backbone_of(
+def make_backbone(
     model: RowEncoder,
     *,
     encoder: Training = "fine_tune",
@@ -94,16 +93,16 @@ def backbone_of(
     pooled_layers: PooledLayers | None = None,
     dropout: float | None = None,
 ) -> Backbone:
-    """Make the backbone for a model, by the contract of the model.
+    """Create the backbone for a model, according to the contract of the model.
 
     Args:
         model: an encoder of texts, of rows of tables or of images.
-        encoder: whether a text encoder is trained, or "frozen".
-        pooling, pooled_layers: how a text becomes one vector; "mean" and 1 by default.
-        dropout: of the vector; by default 0.1 for texts and 0 for others.
+        encoder: "fine_tune", or "frozen" for a text encoder that is not trained.
+        pooling, pooled_layers: how a text is pooled into a vector; "mean" and 1 by default.
+        dropout: the dropout rate of the vector; by default 0.1 for texts, otherwise 0.
 
     Raises:
-        ConfigError: an option of texts is given for another model.
+        ConfigError: an option for texts is given for another model.
     """
     if isinstance(model, Encoder):
         return TextBackbone(
@@ -113,8 +112,8 @@ def backbone_of(
             pooled_layers=pooled_layers or 1,
             dropout=TEXT_DROPOUT if dropout is None else dropout,
         )
-    of_texts = {"encoder": encoder != "fine_tune", "pooling": pooling, "pooled_layers": pooled_layers}
-    for key, is_given in of_texts.items():
+    text_options = {"encoder": encoder != "fine_tune", "pooling": pooling, "pooled_layers": pooled_layers}
+    for key, is_given in text_options.items():
         if is_given:
             raise ConfigError(
                 "the key is for models that read texts",
@@ -125,15 +124,15 @@ def backbone_of(
     return PooledBackbone(model, dropout=dropout or 0.0)
 
 
-def mean_of(predictions: Sequence[dict[str, Any]], *, but: Sequence[str] = ()) -> dict[str, Any]:
-    """Average the predictions of several models, name by name; those of one model stay as they are.
+def average_predictions(predictions: Sequence[dict[str, Any]], *, exclude: Sequence[str] = ()) -> dict[str, Any]:
+    """Average the predictions of several models by name; the predictions of a single model are unchanged.
 
     Args:
         predictions: tensors or arrays of equal shapes.
-        but: names that are left out, because a mean has no meaning for them.
+        exclude: names to leave out, such as ids, of which a mean has no meaning.
     """
     return {
-        name: ops.mean(ops.stack([one[name] for one in predictions]), axis=0) if len(predictions) > 1 else value
+        name: ops.mean(ops.stack([member[name] for member in predictions]), axis=0) if len(predictions) > 1 else value
         for name, value in predictions[0].items()
-        if name not in but
+        if name not in exclude
     }

@@ -1,4 +1,4 @@
-"""Entities of one text in plain Python, from what is predicted for its words: for reports and comparisons."""
+"""The entities of a text from the predictions for its words, in plain Python for reports and comparisons."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class Entity(NamedTuple):
 
     Attributes:
         label: its type.
-        start, end: its first character in the text, and the one behind its last.
+        start, end: the offsets of its first character, and after its last character.
         score: the mean score of its words' labels.
     """
 
@@ -24,8 +24,8 @@ class Entity(NamedTuple):
 
 
 def tags_of(label_ids: Sequence[int], labels: Sequence[str]) -> list[str]:
-    """Write labels as tags: 0 is O, 2 k + 1 is B of type k, 2 k + 2 is I."""
-    return ["O" if not one else f"{'BI'[(one - 1) % 2]}-{labels[(one - 1) // 2]}" for one in label_ids]
+    """Convert label ids to IOB2 tags: 0 is O, 2 k + 1 is B of type k, 2 k + 2 is I."""
+    return ["O" if not index else f"{'BI'[(index - 1) % 2]}-{labels[(index - 1) // 2]}" for index in label_ids]
 
 
 def entities_of(predicted: Mapping[str, np.ndarray], row: int, labels: Sequence[str]) -> list[Entity]:
@@ -33,21 +33,21 @@ def entities_of(predicted: Mapping[str, np.ndarray], row: int, labels: Sequence[
     words = np.flatnonzero(predicted[WORD_NUMBERS][row])
     label_ids, scores = predicted[LABEL_IDS][row][words], predicted["scores"][row][words]
     starts, ends = predicted[STARTS][row][words], predicted[ENDS][row][words]
-    found: list[list[int]] = []  # the places of the words of each
-    before = 0
-    for place, label_id in enumerate(label_ids):
+    entities: list[list[int]] = []  # the word indices of each entity
+    previous = 0
+    for index, label_id in enumerate(label_ids):
         kind = (label_id + 1) // 2
-        if kind and (label_id % 2 or kind != before):
-            found.append([place])
+        if kind and (label_id % 2 or kind != previous):
+            entities.append([index])
         elif kind:
-            found[-1].append(place)
-        before = kind
+            entities[-1].append(index)
+        previous = kind
     return [
         Entity(
-            label=labels[(label_ids[one[0]] - 1) // 2],
-            start=int(starts[one[0]]),
-            end=int(ends[one[-1]]),
-            score=float(np.mean([scores[place][label_ids[place]] for place in one])),
+            label=labels[(label_ids[indices[0]] - 1) // 2],
+            start=int(starts[indices[0]]),
+            end=int(ends[indices[-1]]),
+            score=float(np.mean([scores[index][label_ids[index]] for index in indices])),
         )
-        for one in found
+        for indices in entities
     ]

@@ -1,4 +1,4 @@
-"""The contract of a task: what stands on top of a model, and how its predictions are taught, read and measured."""
+"""The contract of a task: the head, loss, predictions and metrics on top of a model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,27 +10,27 @@ from tfattn.tasks.operating_point import OperatingPoint
 
 
 class Task(keras.Model):
-    """A model part with a head, a loss, metrics and a way to read its outputs.
+    """A model with a head, a loss, metrics and predictions.
 
-    `call(features, training=False)` takes the features of features.py and returns a dictionary of outputs. What it has
-    to know of its targets is given to it as `targets`: the facts of the class that its Kind names in the catalog.
+    `call(features, training=False)` takes the features of features.py and returns a dictionary of outputs. A task that
+    depends on its targets takes the argument `targets`: the facts of the target class that its Kind in the catalog has.
 
     Attributes:
-        encoder_is_frozen: the encoder is not trained, so its output may be computed once and cached; `encode` computes
-            it, and `call` takes it as `encoded` in place of token ids.
-        loss_names: the terms of the loss, by the names that `loss_weights` and `loss_terms` give.
-        metric_names: the names of all metrics that `metrics_from` gives.
-        monitor: the one by which checkpoints are compared when the configuration does not say, or "loss"; and
+        encoder_is_frozen: whether the encoder is not trained, so that its output may be computed once and cached.
+            `encode` computes the output, and `call` takes it as `encoded` instead of token ids.
+        loss_names: the names of the loss terms, the keys of `loss_weights` and `loss_terms`.
+        metric_names: the names of all metrics that `metrics_from` returns.
+        monitor: the default metric by which checkpoints are compared, or "loss".
         monitor_mode: "max" or "min".
-        labels: the classes in the order of their ids; None where it predicts none, or until they are read.
-        predicts_together: whether several models, of different seeds or folds, can predict as one, see `combined`.
-        has_operating_point: whether validation rows choose one once training is over, see `choose_operating_point`.
-        learns_from_sums: whether the learning rate is that of each element of the loss by itself, as where every pair
-            of words is a step of its own: the gradient of a batch is that of sum(loss * weight). Else it is that of the
-            mean, see `loss_weights`.
-        predicts_rows: whether it predicts something of each row; else its records are measured by its metrics alone,
-            as in pre-training, where a record is made of a part of a row, or of many.
-        optional_layers: those that published weights need not have: heads on top of the model, and what is not read.
+        labels: the classes in the order of their ids; None where there are none, or before they are read.
+        supports_ensemble: whether the predictions of several models (seeds or folds) can be combined, see `combine`.
+        has_operating_point: whether the validation rows choose a threshold after training, see
+            `choose_operating_point`.
+        sum_reduction: whether the gradient of a batch is that of sum(loss * weight), so that the learning rate applies
+            to each element of the loss (word2vec). By default the loss is a weighted mean, see `loss_weights`.
+        predicts_rows: whether there is a prediction for each row. False in pre-training, where a record is a part of a
+            row or of many rows, and only metrics are computed.
+        optional_layers: layers that published weights may lack: heads on top of the model, and unused layers.
     """
 
     encoder_is_frozen: bool = False
@@ -39,45 +39,45 @@ class Task(keras.Model):
     monitor: str = "loss"
     monitor_mode: str = "min"
     labels: list[str] | None = None
-    predicts_together: bool = False
+    supports_ensemble: bool = False
     has_operating_point: bool = False
-    learns_from_sums: bool = False
+    sum_reduction: bool = False
     predicts_rows: bool = True
     optional_layers: Sequence[keras.layers.Layer] = ()
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """How much each element of each term of the loss counts, float32; 0 where it does not, as in rows that fill.
+        """Compute the weight of each element of each loss term, float32; 0 for elements that do not count.
 
-        They follow from the batch alone, so that their sums over all of its parts are known before the backward pass.
-        The loss of a batch is the sum over its terms of sum(loss * weight) / sum(weight), however it is divided; a
-        term that no element of the batch counts in adds nothing.
+        The weights depend on the batch alone, so that their sums over all micro-batches are known before the backward
+        pass. The loss of a batch is the sum over its terms of sum(loss * weight) / sum(weight), independent of how the
+        batch is divided. A term whose weights are all 0 adds nothing.
 
         Args:
-            batch: what the reader gives: inputs, targets, and `weights` (B,), 0 for rows that only fill it.
+            batch: inputs, targets, and `weights` (B,), 0 for rows that only fill the batch.
         """
         raise NotImplementedError
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Compute the loss of each element of each term, float32, in the names and shapes of `loss_weights`."""
+        """Compute the loss of each element of each term, float32, with the names and shapes of `loss_weights`."""
         raise NotImplementedError
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Give what is predicted, tensors with a leading batch dimension; the same in evaluation and in the export."""
+        """Compute the predictions, tensors with a leading batch axis; evaluation and export share them."""
         raise NotImplementedError
 
-    def combined(
+    def combine(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
-        """Give what several tasks of this kind predict together, or one alone, at an operating point if given."""
-        (alone,) = predictions
-        return alone
+        """Combine the predictions of several models, or of a single model, at an operating point if given."""
+        (single,) = predictions
+        return single
 
-    def gathered(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
-        """Join what is predicted for the examples of each row, the same in evaluation and in the export.
+    def merge_examples(self, predictions: dict[str, Any], rows: Any, num_rows: Any) -> dict[str, Any]:
+        """Merge the predictions for the examples of each row; evaluation and export share this method.
 
         Args:
-            predictions: of E examples, (E, ...) by name.
-            rows: (E,) int, rising, of which row each is.
+            predictions: predictions for E examples, (E, ...) by name.
+            rows: (E,) int, ascending, the row of each example.
             num_rows: B.
 
         Returns:
@@ -85,10 +85,10 @@ class Task(keras.Model):
         """
         raise NotImplementedError
 
-    def scores_of(self, features: dict[str, Any]) -> Any:
-        """Compute the scores (B, C) of what it may predict of each row, of which the highest can be explained.
+    def scores_to_explain(self, features: dict[str, Any]) -> Any:
+        """Compute the scores (B, C) of each row, of which the highest can be explained by gradients.
 
-        None where it does not predict one thing of each row.
+        None where there is no single prediction for a row.
         """
         return None
 
@@ -98,41 +98,41 @@ class Task(keras.Model):
         targets: dict[str, np.ndarray],
         rows: Sequence[dict[str, Any]],
     ) -> OperatingPoint:
-        """Choose, by what is predicted for the validation rows, the score from which on a row counts as positive.
+        """Choose the threshold at which a row counts as positive, from the predictions for the validation rows.
 
         Args:
-            predictions, targets: of the N rows, by name.
-            rows: as they came.
+            predictions, targets: arrays of N rows, by name.
+            rows: the N raw rows.
         """
         raise NotImplementedError
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Sum over the rows of a batch, for sums of which metrics are made; rows that fill the batch do not count.
+        """Compute the sums over a batch from which metrics are computed; rows that fill the batch do not count.
 
-        They are tensors whose shapes are the same for every batch: batches and replicas add them up.
+        The shapes are the same for every batch: batches and replicas are added up.
         """
         return {}
 
-    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Return what metrics need of every single row, beside sums: tensors with a leading batch dimension.
+    def per_example(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Compute the values of each row that metrics need in addition to sums, tensors with a leading batch axis.
 
-        All of them stand in memory. So there should be none where sums do, and else as few as there can be.
+        The values of all rows are kept in memory, so prefer `statistics`.
         """
         return {}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Metrics over a whole split, by flat names.
+        """Compute the metrics of a whole split, by flat names.
 
         Args:
             statistics: the sums over all batches, float64.
-            rows: what `of_each_row` gave of all N rows, and the raw texts that should have been written, by field.
+            rows: the values of `per_example` for all N rows, and the raw reference texts by field.
         """
         raise NotImplementedError
 
     def encode(self, features: dict[str, Any]) -> Any:
-        """Compute what a frozen encoder contributes to `call`: (B, D)."""
+        """Compute the output of a frozen encoder that `call` takes as `encoded`: (B, D)."""
         raise NotImplementedError
 
     def depth_groups(self) -> list[list[keras.Variable]]:
-        """Its trainable variables, grouped from the input upwards, the head last."""
+        """Group the trainable variables from the input upwards, the head last."""
         raise NotImplementedError

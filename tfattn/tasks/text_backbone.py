@@ -1,4 +1,4 @@
-"""One vector of each text or pair of texts, pooled from what an encoder makes of its tokens."""
+"""The backbone of texts and pairs of texts: pooling of an encoder's outputs."""
 
 from typing import Any, Literal
 
@@ -13,22 +13,23 @@ from tfattn.tasks.backbone import Backbone
 
 
 class TextBackbone(Backbone):
-    """Pools an encoder's output into one vector.
+    """A backbone that pools an encoder's outputs into one vector.
 
-    Masks: padding changes nothing, whatever the pooling.
+    Masks: padding never changes the vector.
 
     Args:
         model: the encoder that reads the texts.
         encoder: "fine_tune" trains the encoder; "frozen" does not.
-        pooling: how a text becomes one vector: "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it.
-        pooled_layers: how many of the encoder's topmost layers give such a vector, "all" for each and the embeddings.
-            Several are brought to mean 0 and variance 1, so that none outweighs the others, and stand side by side.
-        dropout: the part of that vector that is dropped while training.
+        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler".
+        pooled_layers: the number of the encoder's top layers that are pooled, "all" for all layers and the embeddings.
+            The vectors of several layers are normalized to mean 0 and variance 1, so that all layers have the same
+            scale, and concatenated.
+        dropout: the fraction of the vector that is dropped in training.
 
     Raises:
-        ConfigError: pooled_layers are more than the encoder has, or than the pooler reads.
+        ConfigError: pooled_layers is larger than the number of layers, or not 1 for the pooler.
 
-    Source: Devlin et al. 2018, "BERT", section 4.1, and 5.3 of several layers; mean pooling as in Reimers and Gurevych
+    Source: Devlin et al. 2018, "BERT", section 4.1, and 5.3 for several layers; mean pooling: Reimers and Gurevych
     2019, "Sentence-BERT".
     """
 
@@ -56,12 +57,12 @@ class TextBackbone(Backbone):
 
 
 def _checked(layers: int | Literal["all"], pooling: str, *, available: int) -> int:
-    """Return how many layers are pooled."""
+    """Return the number of layers to pool."""
     if pooling == "pooler" and layers != 1:
         raise ConfigError("the pooler reads the topmost layer", key="pooled_layers", expected="1", received=str(layers))
     if layers != "all" and layers > available:
         raise ConfigError(
-            "the encoder has fewer layers",
+            "the encoder has fewer layers than pooled_layers",
             key="pooled_layers",
             expected=f"at most {available}, the embeddings included, or all",
             received=str(layers),

@@ -1,4 +1,4 @@
-"""A task that predicts something of each token: an encoder, and a linear map of each of its vectors."""
+"""The base class of tasks with a prediction for each token: an encoder and a linear head."""
 
 from typing import Any
 
@@ -10,30 +10,30 @@ from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.tasks.task import Task
 
-# What a preprocessor says of where tokens stand, which predictions need and the encoder does not read.
-PLACES = (STARTS, ENDS, WORD_NUMBERS, MAX_CONTEXT)
+# Features that locate tokens in the text: predictions need them, the encoder does not read them.
+TOKEN_LOCATIONS = (STARTS, ENDS, WORD_NUMBERS, MAX_CONTEXT)
 
 
 class TokenTask(Task):
-    """Maps an encoder's vector of each token to U numbers, in float32 whatever the encoder computes in.
+    """An encoder and a linear head for each token, which computes in float32 independent of the encoder's type.
 
     Args:
         model: the encoder that reads the texts.
-        units: U.
-        dropout: the part of each vector that is dropped while training.
-        name: of the task.
+        units: U, the number of logits of a token.
+        dropout: the fraction of each vector that is dropped in training.
+        name: the name of the task.
 
     Call arguments:
-        features: what the encoder reads, and where given the places of its tokens.
+        features: the inputs of the encoder, and optionally the locations of the tokens.
 
     Returns:
-        a dictionary of `logits` (B, T, U) float32, and the places as they were given.
+        a dictionary of `logits` (B, T, U) float32, and the given locations.
     """
 
     def __init__(self, model: Encoder, *, units: int, dropout: float, name: str):
         super().__init__(name=name, autocast=False)
         self.model = model
-        model.pooler.trainable = False  # nobody reads it
+        model.pooler.trainable = False  # unused
         self.head_dropout = Dropout(dropout, name="head_dropout", dtype="float32")
         self.head_dropout.build((None, None, model.hidden_dim))
         initializer = keras.initializers.TruncatedNormal(stddev=0.02)
@@ -47,8 +47,8 @@ class TokenTask(Task):
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         x = ops.cast(self.model(features, training=training)[SEQUENCE_OUTPUT], "float32")
-        places = {name: features[name] for name in PLACES if name in features}
-        return {LOGITS: self.head(self.head_dropout(x, training=training)), **places}
+        locations = {name: features[name] for name in TOKEN_LOCATIONS if name in features}
+        return {LOGITS: self.head(self.head_dropout(x, training=training)), **locations}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return [*self.model.depth_groups(), self.head.trainable_variables]

@@ -1,4 +1,4 @@
-"""Translation: one text to another, in another language or of any other kind."""
+"""Translation and other text-to-text tasks."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -17,46 +17,45 @@ from tfattn.tasks.decoding import Decoding
 from tfattn.tasks.task import Task
 
 MEMORY = "memory"
-CROSS_ENTROPY = "cross_entropy"  # the one term of the loss
+CROSS_ENTROPY = "cross_entropy"  # the only loss term
 
 
 @runtime_checkable
-class Writer(Protocol):
-    """What a preprocessor has to know for a text to be written: beside these, `start_id`, `end_id`, `suppressed_ids`.
+class TranslationTokenizer(Protocol):
+    """The required part of a preprocessor; it also has `start_id`, `end_id` and `suppressed_ids`.
 
-    The sources that it makes have a token at their end, so that one of a single token is empty.
+    Its sources end with an end token, so that a source of a single token is empty.
     """
 
     def detokenize(self, token_ids: Any) -> Any:
-        """(B, L) token ids to texts (B,)."""
+        """Convert token ids (B, L) to texts (B,)."""
 
     def tokens_of(self, token_ids: Any) -> Any:
-        """Ids of source tokens to their names."""
+        """Convert ids of source tokens to their strings."""
 
     def target_tokens_of(self, token_ids: Any) -> Any:
-        """Ids of target tokens to their names."""
+        """Convert ids of target tokens to their strings."""
 
 
 class Translation(Task):
-    """Teaches an encoder-decoder to write the target of each source, and lets it write.
+    """Training of an encoder-decoder by teacher forcing, and generation by beam search.
 
-    It is taught with the right target as far as it has come (teacher forcing); the loss is the mean over tokens. It is
-    measured by what it writes by itself.
+    The loss is the mean cross-entropy over target tokens. Metrics compare generated texts with the targets.
 
     Args:
         model: the encoder-decoder.
-        preprocessor: makes texts of tokens; known from the data.
-        label_smoothing: the part of each target token that is spread evenly over the vocabulary.
-        decoding: how it writes; beam search with 4 beams by default.
+        preprocessor: converts tokens to texts; known from the data.
+        label_smoothing: the fraction of each target token that is spread evenly over the vocabulary.
+        decoding: the settings of generation; beam search with 4 beams by default.
 
     Call arguments:
-        features: `token_ids` and `padding_mask` (B, S); where it is taught or measured, `target_ids` and
+        features: `token_ids` and `padding_mask` (B, S); in training and evaluation also `target_ids` and
             `target_padding_mask` (B, T).
 
     Returns:
-        `logits` (B, T - 1, V) where there are targets; and if it is not training the `memory` of the sources, and
-        where there are targets `log_likelihood` (B,), the logarithm of the probability of each, and `num_tokens` (B,),
-        of how many tokens it is the sum, the end included.
+        with targets `logits` (B, T - 1, V). When not training also the `memory` of the sources, and with targets
+        `log_likelihood` (B,), the log probability of each target, and `num_tokens` (B,), its number of tokens with the
+        end.
 
     Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
     """
@@ -70,7 +69,7 @@ class Translation(Task):
         self,
         *,
         model: Given[EncoderDecoder],
-        preprocessor: Given[Writer],
+        preprocessor: Given[TranslationTokenizer],
         label_smoothing: Fraction = 0.1,
         decoding: Section("decoding") | None = None,
     ):
@@ -92,28 +91,28 @@ class Translation(Task):
         return {**outputs, MEMORY: self.model.encode(features)}
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """1 for each token of each target (B, T - 1)."""
+        """Return 1 for each target token, (B, T - 1)."""
         weights = ops.cast(batch[TARGET_PADDING_MASK][:, 1:], "float32") * ops.cast(batch[WEIGHTS], "float32")[:, None]
         return {CROSS_ENTROPY: weights}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Of each token of each target (B, T - 1)."""
+        """Compute the cross-entropy of each target token, (B, T - 1)."""
         target_ids = batch[TARGET_IDS][:, 1:]
         return {CROSS_ENTROPY: smoothed_cross_entropy(outputs[LOGITS], target_ids, smoothing=self.label_smoothing)}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Write to each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""
-        decoded = self.written(outputs)
+        """Generate a text for each source: `token_ids` (B, L), `lengths` (B,), `scores` (B,)."""
+        decoded = self.generate(outputs)
         known = {name: outputs[name] for name in ("log_likelihood", "num_tokens") if name in outputs}
-        # Of one width, so that batches can be joined.
-        missing = self.decoding.longest(self.model) - ops.shape(decoded.token_ids)[1]
-        token_ids = ops.pad(decoded.token_ids, [[0, 0], [0, missing]])
+        # All batches have the same width, so that they can be joined.
+        padding = self.decoding.max_tokens(self.model) - ops.shape(decoded.token_ids)[1]
+        token_ids = ops.pad(decoded.token_ids, [[0, 0], [0, padding]])
         return {"token_ids": token_ids, "lengths": decoded.lengths, "scores": decoded.scores, **known}
 
-    def written(self, outputs: dict[str, Any], *, n_best: bool = False, aligned: bool = False) -> Decoded:
-        """Write to each source; see `Decoding.write`."""
+    def generate(self, outputs: dict[str, Any], *, n_best: bool = False, aligned: bool = False) -> Decoded:
+        """Generate a text for each source; see `Decoding.generate`."""
         text = self._preprocessor
-        return self.decoding.write(
+        return self.decoding.generate(
             self.model,
             outputs[MEMORY],
             start_id=text.start_id,
@@ -124,14 +123,14 @@ class Translation(Task):
         )
 
     def texts(self, token_ids: np.ndarray) -> list[str]:
-        """Return the texts of what was written."""
+        """Convert generated tokens to texts."""
         return [text.decode("utf-8", "replace") for text in self._preprocessor.detokenize(token_ids).numpy()]
 
     def aligned(self, sources: Sequence[str]) -> list[tuple[np.ndarray, list[str], list[str]]]:
-        """Compute what each token that is written to some sources looks at: weights (L, S), S source tokens, L tokens.
+        """Generate texts and return their alignments: weights (L, S), S source tokens, L target tokens.
 
         Returns:
-            one for each source; none at all where the model attends to no source.
+            an alignment for each source; an empty list for a model without attention to the source.
         """
         text = self._preprocessor
         ragged = text({text.fields[0]: list(sources)})[TOKEN_IDS]
@@ -141,7 +140,7 @@ class Translation(Task):
         memory = self({TOKEN_IDS: token_ids, PADDING_MASK: mask})
         if not self.model.aligns:
             return []
-        written = self.written(memory, aligned=True)
+        written = self.generate(memory, aligned=True)
         weights, written_lengths = (ops.convert_to_numpy(x) for x in (written.alignment, written.lengths))
         names = text.tokens_of(token_ids), text.target_tokens_of(written.token_ids)
         sides = [[[token.decode("utf-8", "replace") for token in row] for row in name.numpy()] for name in names]
@@ -151,21 +150,21 @@ class Translation(Task):
         ]
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """How surprising all targets together are, in nats, and their tokens."""
+        """Sum the cross-entropy of the targets in nats, and count their tokens."""
         counts = ops.cast(batch[WEIGHTS] > 0, "float32")
         return {
             "surprise": -ops.sum(outputs["log_likelihood"] * counts),
             "num_tokens": ops.sum(outputs["num_tokens"] * counts),
         }
 
-    def of_each_row(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Return what is written: only whole texts can be compared."""
+    def per_example(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Return the generated tokens: metrics compare whole texts."""
         return {"token_ids": self.predictions(outputs)["token_ids"]}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """BLEU, chrF and the fraction that is right to the letter, of what was written; perplexities of the targets.
+        """Compute BLEU, chrF and exact match of the generated texts, and perplexities of the targets.
 
-        `perplexity` is that of a token, `word_perplexity` that of a word between spaces; ends count as one of either.
+        `perplexity` is per token, `word_perplexity` per word between spaces; the end counts as a token and as a word.
         """
         (field,) = self._preprocessor.target_fields
         references = [str(text) for text in rows[field]]
@@ -177,7 +176,7 @@ class Translation(Task):
         }
 
     def metrics_of(self, predictions: dict[str, np.ndarray], targets: dict[str, np.ndarray]) -> dict[str, float]:
-        """Compute the metrics of the predictions for all rows of a split."""
+        """Compute the metrics of a split from the predictions for all rows."""
         sums = {name: np.sum(predictions[name], dtype="float64") for name in ("log_likelihood", "num_tokens")}
         statistics = {"surprise": -sums["log_likelihood"], "num_tokens": sums["num_tokens"]}
         return self.metrics_from(statistics, {**predictions, **targets})

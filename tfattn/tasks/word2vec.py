@@ -1,4 +1,4 @@
-"""Vectors of words, learnt from the words that stand near them."""
+"""Word vectors, learned by predicting nearby words."""
 
 import functools
 from collections.abc import Iterable, Iterator
@@ -16,53 +16,53 @@ from tfattn.models.contracts.word_predictor import WordPredictor
 from tfattn.ops.context_windows import WORDS_PER_NOISE, in_blocks
 from tfattn.tasks.task import Task
 
-PAIRS = "pairs"  # the one term of the loss
-AT_ONCE = 10_000  # words whose vectors are made together
+PAIRS = "pairs"  # the only loss term
+VECTORS_BATCH = 10_000  # words whose vectors are computed together
 
 
 @runtime_checkable
-class WordCounter(Protocol):
-    """What a preprocessor has to tell: beside this `counts`, (V,) int, how often each word stands in the texts."""
+class WordStatistics(Protocol):
+    """The required part of a preprocessor; it also has `counts`, (V,) int, the count of each word in the texts."""
 
     def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
-        """Yield the ids of the words of each text."""
+        """Yield the word ids of each text."""
 
     def word_subwords(self) -> np.ndarray:
-        """Return the numbers of the n-grams of all words, where it has any: (V, M) int, filled up with -1."""
+        """Return the n-gram ids of all words, if there are n-grams: (V, M) int, padded with -1."""
 
 
 class Word2Vec(Task):
-    """Teaches a vector of each word by the words that stand near it.
+    """Training of word vectors by predicting nearby words.
 
-    The loss is the mean over the pairs of words that are near each other. But the learning rate is that of each pair by
-    itself, as in word2vec's own code: a batch changes the vectors by the sum over its pairs. So batches must not be too
-    large, or frequent words, whose pairs are computed at once, go too far.
+    The loss is the mean over pairs of nearby words. The learning rate applies to each pair, as in the original word2vec
+    code: a batch changes the vectors by the sum over its pairs. Too large batches therefore overshoot for frequent
+    words, whose pairs are computed together.
 
     Args:
         model: `skip_gram` or `cbow`.
-        preprocessor: tells how often words stand in the texts; known from the data.
-        objective: `negative_sampling`; `hierarchical_softmax`, which needs no words drawn at random; or `softmax` over
-            all words, for small vocabularies.
-        negatives: how many words drawn at random stand against each word that is near, in negative sampling.
+        preprocessor: the source of the word counts; known from the data.
+        objective: `negative_sampling`; `hierarchical_softmax`, which needs no negative samples; or `softmax` over all
+            words, for small vocabularies.
+        negatives: the number of negative samples for each nearby word, in negative sampling.
 
     Call arguments:
         features: `token_ids`, `words_before` and `words_after` (B, T).
 
     Returns:
-        `sequence_output` (B, N, L, D), the vectors that predict, in blocks.
+        `sequence_output` (B, N, L, D), the predicting vectors, in blocks.
 
     Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality".
     """
 
     loss_names = (PAIRS,)
     predicts_rows = False
-    learns_from_sums = True
+    sum_reduction = True
 
     def __init__(
         self,
         *,
         model: Given[WordPredictor],
-        preprocessor: Given[WordCounter],
+        preprocessor: Given[WordStatistics],
         objective: Literal["negative_sampling", "hierarchical_softmax", "softmax"] = "negative_sampling",
         negatives: PositiveInt = 5,
     ):
@@ -79,10 +79,10 @@ class Word2Vec(Task):
         return self.model(features, training=training)
 
     def word_vectors(self) -> np.ndarray:
-        """Make the vectors of all words, (V, D) float32."""
+        """Compute the vectors of all words, (V, D) float32."""
         found = []
-        for first in range(0, self.model.vocabulary_size, AT_ONCE):
-            ids = np.arange(first, min(first + AT_ONCE, self.model.vocabulary_size), dtype="int32")
+        for first in range(0, self.model.vocabulary_size, VECTORS_BATCH):
+            ids = np.arange(first, min(first + VECTORS_BATCH, self.model.vocabulary_size), dtype="int32")
             subwords = self._subwords[ids] if self.model.subword_buckets else None
             found.append(ops.convert_to_numpy(self.model.vectors(ids, subwords)))
         return np.concatenate(found)
@@ -92,34 +92,34 @@ class Word2Vec(Task):
         return self._preprocessor.word_subwords()
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """How many words each place is to predict: (B, N, L)."""
+        """Count the target words of each position: (B, N, L)."""
         return {PAIRS: ops.sum(self._pairs(batch), axis=-1)}
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Average over the words that each place is to predict: (B, N, L)."""
+        """Compute the mean loss over the target words of each position: (B, N, L)."""
         pairs, block = self._pairs(batch), self.model.block
         words, noise = in_blocks(batch[TOKEN_IDS], block), in_blocks(batch[NOISE_IDS], block // WORDS_PER_NOISE)
         total = self.objective.loss(self.model, outputs[SEQUENCE_OUTPUT], words, pairs, noise)
         return {PAIRS: total / ops.maximum(ops.sum(pairs, axis=-1), 1.0)}
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Give the vectors that predict."""
+        """Return the predicting vectors."""
         return {"vectors": outputs[SEQUENCE_OUTPUT]}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """None beside the loss."""
+        """Return no metrics: only the loss is measured."""
         return {}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return [*self.model.depth_groups(), self.objective.trainable_variables]
 
     def _pairs(self, batch: dict[str, Any]) -> Any:
-        """1 for words to predict, (B, N, L, C) float32; none in rows that fill the batch."""
+        """Return 1 for target words, (B, N, L, C) float32; 0 in rows that fill the batch."""
         is_real = ops.cast(batch[WEIGHTS] > 0, "float32")
         return self.model.pairs(batch) * is_real[:, None, None, None]
 
 
-def _objective(name: str, model: WordPredictor, preprocessor: WordCounter, negatives: int) -> WordObjective:
+def _objective(name: str, model: WordPredictor, preprocessor: WordStatistics, negatives: int) -> WordObjective:
     size, width = model.vocabulary_size, model.hidden_dim
     if name == "hierarchical_softmax":
         return HierarchicalSoftmax(vocabulary_size=size, counts=lambda: preprocessor.counts, width=width)

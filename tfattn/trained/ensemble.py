@@ -58,7 +58,7 @@ class TrainedEnsemble:
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Combine the predictions of some models: tensors or arrays (B, ...) by name."""
-        return self.task.combined(predictions, self.operating_point)
+        return self.task.combine(predictions, self.operating_point)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> Predictions:
         """Predict N raw rows in one batch; arrays (N, ...) by name."""
@@ -79,7 +79,7 @@ class TrainedEnsemble:
 
 
 def gather_rows(task: Task, predictions: dict[str, Any], features: Mapping[str, Any], num_rows: Any) -> dict[str, Any]:
-    """Combine the predictions of examples into predictions of rows, if a row has several; see `Task.gathered`.
+    """Combine the predictions of examples into predictions of rows, if a row has several; see `Task.merge_examples`.
 
     Args:
         task: the task of the predictions.
@@ -88,7 +88,7 @@ def gather_rows(task: Task, predictions: dict[str, Any], features: Mapping[str, 
         num_rows: the number of rows B.
     """
     rows = features.get(EXAMPLE_ROWS)
-    return predictions if rows is None else task.gathered(predictions, rows, num_rows)
+    return predictions if rows is None else task.merge_examples(predictions, rows, num_rows)
 
 
 def load(run: Run) -> TrainedEnsemble:

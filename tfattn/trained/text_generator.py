@@ -13,7 +13,7 @@ from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message
 from tfattn.preprocessing.chat_ids import ids_of_written, piece_ids
 from tfattn.preprocessing.language import Language
 from tfattn.rows import evenly_spaced
-from tfattn.tasks.generation import sampled
+from tfattn.tasks.generation import sample_continuations
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.shared_decoder import SharedDecoder
 from tfattn.training.compiled import compiled
@@ -67,7 +67,7 @@ class TextGenerator:
         token_ids, padding_mask = prompts
         rows = tf.shape(token_ids)[0]
         zeros, ones = tf.zeros([rows]), tf.ones([rows])
-        generated = sampled(
+        generated = sample_continuations(
             self.model,
             token_ids,
             padding_mask,

@@ -47,7 +47,7 @@ class Evaluator:
     def _compute(self, batch, targets):
         outputs = self._task(batch, training=False)
         sums = {**_loss_sums(self._task, outputs, batch), "statistics": self._task.statistics(outputs, batch)}
-        return self._task.of_each_row(outputs, batch), sums
+        return self._task.per_example(outputs, batch), sums
 
 
 class Predicted(NamedTuple):
@@ -89,7 +89,7 @@ def predict(task: Task, reader: Reader, runtime: Runtime) -> Predicted:
     rows, firsts, example_rows = np.unique(record_rows[order], return_index=True, return_inverse=True)
     values, targets = columns["values"], columns["targets"]
     if len(rows) < len(record_rows):
-        values = as_arrays(task.gathered(values, example_rows, len(rows)))
+        values = as_arrays(task.merge_examples(values, example_rows, len(rows)))
         targets = {name: column[firsts] for name, column in targets.items()}
     return Predicted(values, targets | reader.texts(rows), rows)
 

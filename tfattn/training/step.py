@@ -2,7 +2,7 @@
 
 First, the weights of the whole batch are summed over all replicas for each term of the loss. Then every replica
 computes its part of the batch, in `accumulation` micro-batches, and divides losses and gradients by these sums (a task
-with `learns_from_sums` does not divide gradients). Finally an all-reduce sums both over all replicas.
+with `sum_reduction` does not divide gradients). Finally an all-reduce sums both over all replicas.
 
 Dropout depends on (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are set in every step,
 in a stateless scope, so checkpoints do not contain them.
@@ -176,7 +176,7 @@ class TrainingStep:
             counts = self.task.loss_weights(batch)
             loss_sums = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
             losses = loss_sums * factors
-            total = tf.reduce_sum(loss_sums if self.task.learns_from_sums else losses)
+            total = tf.reduce_sum(loss_sums if self.task.sum_reduction else losses)
             scaled = total * loss_scale if self.scales_loss else total
         _refuse_new_state(self.fixed, scope)
         return sums.densify(tape.gradient(scaled, weights), sparse_tables=self.sparse_embeddings), losses

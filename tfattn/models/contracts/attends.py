@@ -1,4 +1,4 @@
-"""What models can be asked that attend."""
+"""The contract of models with attention."""
 
 from abc import abstractmethod
 from typing import Any
@@ -8,31 +8,31 @@ from tfattn.ops.attention_record import Attention, AttentionRecord
 
 
 class Attends:
-    """What a model can be asked whose tokens attend to tokens, beside its other contract.
+    """A model whose attention can be recorded, in addition to its other contract.
 
-    `call` also takes `record`, an AttentionRecord that is told what each layer looks at, and among its features
-    `token_vectors` (B, T, D), which it reads in place of its own vectors of the tokens.
+    `call` also takes `record`, an AttentionRecord of all layers, and the feature `token_vectors` (B, T, D), which
+    replaces the model's own token embeddings.
 
     Attributes:
-        has_vectors: whether what it looks at follows from products of queries and keys, which it then tells, too.
+        has_vectors: whether attention is the softmax of products of queries and keys, which are then recorded too.
     """
 
     has_vectors: bool = True
 
     @abstractmethod
     def vectors_of(self, features: dict[str, Any]) -> Any:
-        """Return the vectors (B, T, D) of the tokens alone, as `call` reads them: without positions or segments."""
+        """Compute the token embeddings (B, T, D) that `call` reads, without positions or segments."""
         raise NotImplementedError
 
     def token_vectors(self, features: dict[str, Any]) -> Any:
-        """Return those of `vectors_of`, or the ones that are given in their place."""
+        """Return the given `token_vectors`, or else the embeddings of `vectors_of`."""
         return features[TOKEN_VECTORS] if TOKEN_VECTORS in features else self.vectors_of(features)
 
     def attention(self, features: dict[str, Any]) -> dict[str, Attention]:
-        """Compute what each layer looks at as it reads, not training.
+        """Compute the attention of each layer in inference.
 
         Returns:
-            of each part: "encoder" or "decoder", which attends to itself, "cross", which attends from target to source.
+            the attention by part: "encoder" or "decoder" for self-attention, "cross" from target to source.
         """
         record = AttentionRecord()
         self(features, record=record)  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""The contract of models that write on."""
+"""The contract of language models."""
 
 from abc import abstractmethod
 from typing import Any
@@ -12,15 +12,14 @@ from tfattn.ops.indexing import pick
 
 
 class Decoder(Model):
-    """A model that reads a text from left to right and tells at each token what comes next.
+    """A model that reads a text from left to right and predicts the next token at each position.
 
-    `call(features, training=False)` takes `token_ids` (B, T) and, where they are there, `padding_mask` (B, T), which
-    is True at real tokens, and `sequence_ids` (B, T), where several texts share a row: each is then read by itself. It
-    returns `logits` (B, T, V) of the next token at each one. What comes later, and what stands at padded positions,
-    changes nothing.
+    `call(features, training=False)` takes `token_ids` (B, T), and optionally `padding_mask` (B, T), True at real
+    tokens, and `sequence_ids` (B, T) for packed texts, which do not see each other. It returns `logits` (B, T, V) of
+    the next token at each position. Later and padded positions never change earlier logits.
 
-    To write, `prefill` reads the prompts and `step` one token after the other; the logits are those of `call`. Caches
-    grow where they are merged.
+    In generation `prefill` reads the prompts and `step` one token after another; their logits are the logits of `call`.
+    Caches grow when they are merged.
 
     Attributes:
         vocabulary_size: V, the number of token ids.
@@ -32,7 +31,7 @@ class Decoder(Model):
 
     @abstractmethod
     def empty_cache(self, batch_size: Any) -> Cache:
-        """Return the cache of texts of which nothing was read."""
+        """Return the cache of empty texts."""
         raise NotImplementedError
 
     @abstractmethod
@@ -41,17 +40,17 @@ class Decoder(Model):
 
         Args:
             token_ids: (B, T) int.
-            cache: of what was read before.
-            padding_mask: (B, T), True at real tokens; None stands for all.
+            cache: the cache of earlier tokens.
+            padding_mask: (B, T), True at real tokens; None if all are real.
 
         Returns:
-            vectors (B, T, D), of each token, for `next_logits`; and the cache, with T more recent positions.
+            vectors (B, T, D) for `next_logits`; and the cache, with T more recent positions.
         """
         raise NotImplementedError
 
     @abstractmethod
     def next_logits(self, x: Any) -> Any:
-        """Compute the logits of the tokens that come next: (..., D) -> (..., V) float32."""
+        """Compute the logits of the next tokens: (..., D) -> (..., V) float32."""
         raise NotImplementedError
 
     def prefill(self, token_ids: Any, padding_mask: Any, cache: Cache | None = None) -> tuple[Any, Cache]:
@@ -59,11 +58,11 @@ class Decoder(Model):
 
         Args:
             token_ids: (B, T) int.
-            padding_mask: (B, T), True at real tokens, of which each row has one at least.
-            cache: of what stands before them; None for nothing.
+            padding_mask: (B, T), True at real tokens, of which each row has at least one.
+            cache: the cache of earlier tokens; None if there are none.
 
         Returns:
-            the logits (B, V) float32 after the last token of each, and the cache.
+            the logits (B, V) float32 after the last token of each row, and the cache.
         """
         cache = self.empty_cache(ops.shape(token_ids)[0]) if cache is None else cache
         x, cache = self.read(token_ids, cache, padding_mask)
@@ -71,17 +70,17 @@ class Decoder(Model):
         return self.next_logits(pick(x, last)[:, 0]), cache
 
     def step(self, token_ids: Any, cache: Cache) -> tuple[Any, Cache]:
-        """Read one token of each text, in a loop: the shapes of the cache stay.
+        """Read one token of each text; the shapes of the cache do not change, as a loop requires.
 
         Args:
             token_ids: (B,) int.
-            cache: a merged one, with a position that is free.
+            cache: a merged cache with a free position.
 
         Returns:
             the logits (B, V) float32 of the next token, and the cache.
         """
         x, cache = self.read(token_ids[:, None], cache)
-        return self.next_logits(x[:, 0]), cache.without_oldest(1)
+        return self.next_logits(x[:, 0]), cache.drop_first(1)
 
     @abstractmethod
     def depth_groups(self) -> list[list[keras.Variable]]:

@@ -10,19 +10,19 @@ from tfattn.models.contracts.model import Model
 
 
 class Encoder(Model):
-    """A model that reads a whole sequence and returns a vector per position and one for the sequence.
+    """A model that reads a whole sequence and returns a vector for each position and for the sequence.
 
     `call(features, training=False)` takes `token_ids` (B, T), `padding_mask` (B, T) and, where the model has them,
     `segment_ids` (B, T); it returns `sequence_output` (B, T, D) and `pooled_output` (B, D). A model of several layers
-    may also return `hidden_states`, a list of what the embeddings and each layer give, (B, T, D) each, the last of
-    which is `sequence_output`. What stands at padded positions changes nothing at real ones.
+    may also return `hidden_states`, a list of the outputs of the embeddings and each layer, (B, T, D) each, the last of
+    which is `sequence_output`. Padded positions never change the outputs at real positions.
 
     Attributes:
         hidden_dim: the width D of all outputs.
-        num_layers: how many layers are among `hidden_states`, beside the embeddings; 0 where there are none.
-        max_sequence_length: the longest T that it takes, in tokens.
-        reads_spelling: whether it reads `character_ids` (B, T, 50) too.
-        pooler: the layer that makes `pooled_output`; a task that does not read it freezes it.
+        num_layers: the number of layers in `hidden_states`, without the embeddings; 0 without `hidden_states`.
+        max_sequence_length: the maximum T, in tokens.
+        reads_spelling: whether it also reads `character_ids` (B, T, 50).
+        pooler: the layer that computes `pooled_output`; tasks that do not read the output freeze it.
     """
 
     hidden_dim: int
@@ -38,16 +38,16 @@ class Encoder(Model):
 
 
 class PretrainableEncoder(Encoder):
-    """An Encoder that can be taught to fill in hidden tokens.
+    """An Encoder for masked language modelling.
 
-    `call` also takes, where texts are packed, `sequence_ids` (B, T): attention then stays within each text, and the
-    positions of each begin with 0. Heads score a token by the product with its vector in the table (tied weights).
+    `call` also takes `sequence_ids` (B, T) for packed texts: attention then stays within each text, and the positions
+    of each text start at 0. Heads share the token embeddings (tied weights).
 
     Attributes:
-        token_embeddings: the table of V token vectors, each of the width `hidden_dim`.
-        head_activation: the activation of heads that read its outputs, by its name among ops.activations.ACTIVATIONS.
-        layer_norm_epsilon: of the normalizations in them.
-        initializer_range: the standard deviation with which their weights are initialized.
+        token_embeddings: the table of V token vectors of the width `hidden_dim`.
+        head_activation: the activation of heads, a name in ops.activations.ACTIVATIONS.
+        layer_norm_epsilon: the epsilon of normalizations in heads.
+        initializer_range: the standard deviation with which the weights of heads are initialized.
     """
 
     token_embeddings: EmbeddingTable
@@ -57,17 +57,16 @@ class PretrainableEncoder(Encoder):
 
 
 class DirectionalEncoder(Encoder):
-    """An Encoder of words that reads by characters and in two directions, neither of which sees the other.
+    """An Encoder of character-based words that reads in two independent directions.
 
-    Of the D numbers of a vector the first half follows from what stands up to the word, the second from what stands
-    from it on.
+    The first half of a vector depends on the word and the words before it, the second on the word and those after it.
     """
 
     reads_spelling = True
 
     @abstractmethod
     def word_vectors(self, character_ids: Any) -> Any:
-        """Compute the vectors of words, whatever stands around them: (N, 50) int -> (N, P)."""
+        """Compute context-independent vectors of words: (N, 50) int -> (N, P)."""
         raise NotImplementedError
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The contract of models that read one text and write another."""
+"""The contract of sequence-to-sequence models."""
 
 from abc import abstractmethod
 from typing import Any
@@ -10,20 +10,20 @@ from tfattn.models.contracts.model import Model
 
 
 class EncoderDecoder(Model):
-    """A model that reads a source sequence and writes a target sequence, token by token.
+    """A model that reads a source sequence and generates a target sequence, token by token.
 
     `call(features, training=False)` takes `token_ids` and `padding_mask` (B, S), `target_ids` (B, T) and, where rows
-    are padded, `target_padding_mask` (B, T); it returns `logits` (B, T - 1, V): at each position, given the source and
-    the target so far, those of the next token. To write, `encode` reads the source once, and `step` is called for
-    one position after another. What stands at padded positions changes nothing at real ones.
+    are padded, `target_padding_mask` (B, T); it returns `logits` (B, T - 1, V) of the next token at each position,
+    given the source and the target up to it. In generation `encode` reads the source once, and `step` is called for one
+    position after another. Padded positions never change the outputs at real positions.
 
-    Several continuations of each source may be written side by side (beams): `step` then gets B W rows, those of a
-    source next to each other, while the memory keeps B rows.
+    Several beams of each source may be generated together: `step` then gets B W rows, the beams of a source next to
+    each other, while the memory keeps B rows.
 
     Attributes:
         vocabulary_size: the number of source token ids.
         target_vocabulary_size: V, the number of target token ids.
-        max_sequence_length: the longest S and T that it takes, in tokens.
+        max_sequence_length: the maximum S and T, in tokens.
         aligns: whether its steps return an alignment, the attention weights of the source tokens.
     """
 
@@ -34,30 +34,30 @@ class EncoderDecoder(Model):
 
     @abstractmethod
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        """Compute the memory of a source, all that steps need of it: a dictionary of tensors of B rows."""
+        """Compute the memory of a source, the inputs of all steps: a dictionary of tensors of B rows."""
         raise NotImplementedError
 
     @abstractmethod
     def empty_state(self, memory: dict[str, Any], max_length: int, num_beams: int = 1) -> Any:
         """Return the state before the first step, a nested structure of tensors.
 
-        Steps keep its structure, shapes and types. It is of W = `num_beams` continuations of each source, and has room
-        for `max_length` positions. If that is 0, axes of positions have length 0, and the decoding loop makes them
-        longer with zeros; no other axis of a state is ever of length 0.
+        Steps keep its structure, shapes and types. The state has W = `num_beams` beams for each source, and room for
+        `max_length` positions. With a `max_length` of 0 the axes of positions have length 0, and the decoding loop
+        extends them with zeros; no other axis of a state has length 0.
         """
         raise NotImplementedError
 
     def reorder(self, state: Any, beams: Any) -> Any:
         """Give each beam the state of the beam of the same source that it continues.
 
-        By default the rows of the state's tensors, B W each, are put in their new order.
+        By default the rows of the state's tensors, B W each, are reordered.
 
         Args:
-            state: of the last step.
-            beams: (B, W) int, 0 to W - 1, the beam that each continues.
+            state: the state of the last step.
+            beams: (B, W) int, 0 to W - 1, the beam that each beam continues.
 
         Returns:
-            the state in its new order.
+            the reordered state.
         """
         return reorder_rows(state, beams)
 
@@ -67,9 +67,9 @@ class EncoderDecoder(Model):
 
         Args:
             token_ids: (B W,) int.
-            index: the position, a scalar; 0 is that of the start.
-            memory: of `encode`, B rows.
-            state: of the last step or of `reorder`.
+            index: the position, a scalar; 0 is the position of the start token.
+            memory: the result of `encode`, B rows.
+            state: the state of the last step or of `reorder`.
 
         Returns:
             the logits of the next token (B W, V) float32; the new state; and the alignment (B W, S) float32, attention

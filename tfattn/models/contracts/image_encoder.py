@@ -9,23 +9,23 @@ from tfattn.models.contracts.model import Model
 
 
 class ImageEncoder(Model):
-    """A model that reads an image as a grid of tokens and returns a vector of each and one for the image.
+    """A model that reads an image as a grid of tokens and returns a vector for each token and for the image.
 
-    `call(features, training=False)` takes `images` (B, Y, X, 3), float32 from 0 to 1, all of the size that the model
-    was made for. It returns `sequence_output` (B, T, D) and `pooled_output` (B, D); a model of several layers may also
-    return `hidden_states`, as an Encoder does. An image's outputs do not depend on the other images. With a further
-    argument `only_pooled=True` it returns `pooled_output` alone, and need not compute what that does not take.
+    `call(features, training=False)` takes `images` (B, Y, X, 3), float32 from 0 to 1, of the model's image size. It
+    returns `sequence_output` (B, T, D) and `pooled_output` (B, D); a model of several layers may also return
+    `hidden_states`, as an Encoder. The outputs of an image do not depend on other images. With the argument
+    `only_pooled=True` it returns `pooled_output` alone, and may skip other computations.
 
-    The T tokens are first `num_prefix_tokens` that stand for no place, then those of the image, row by row: of the
-    token at (row, column) the number is num_prefix_tokens + row columns + column, and it stands for the part of the
-    image that lies there in a grid of equal parts. (A convolution sees a little more than its part.)
+    The first `num_prefix_tokens` of the T tokens have no position in the image. The other tokens are the parts of a
+    regular grid, row by row: the index of the part at (row, column) is num_prefix_tokens + row * columns + column. (A
+    convolution also sees a margin around the part.)
 
     Attributes:
         hidden_dim: the width D of all outputs.
-        num_layers: how many layers are among `hidden_states`, beside the tokens; 0 where there are none.
+        num_layers: the number of layers in `hidden_states`, without the tokens; 0 without `hidden_states`.
         image_size: the side of the images in pixels, or [Y, X] where these differ.
-        patch_grid: (rows, columns) of the tokens that are places of the image.
-        num_prefix_tokens: 1 where a class token stands before them, else 0.
+        patch_grid: (rows, columns) of the grid of tokens.
+        num_prefix_tokens: 1 with a class token before the grid, else 0.
     """
 
     hidden_dim: int
@@ -36,10 +36,10 @@ class ImageEncoder(Model):
 
     @abstractmethod
     def pooled_fractions(self, outputs: dict[str, Any]) -> Any:
-        """Tell how much each token counts in `pooled_output`, which is their mean weighted so.
+        """Compute the weight of each token in `pooled_output`, a weighted mean of the tokens.
 
         Args:
-            outputs: what `call` returns.
+            outputs: the outputs of `call`.
 
         Returns:
             (B, T) float32, which sum to 1.

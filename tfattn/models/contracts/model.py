@@ -1,4 +1,4 @@
-"""What all models have in common."""
+"""The base class of all models."""
 
 import inspect
 from typing import Any
@@ -7,10 +7,9 @@ import keras
 
 
 class Model(keras.Model):
-    """A Keras model whose configuration is what its constructor was given, defaults included.
+    """A Keras model whose configuration is the arguments of its constructor, defaults included.
 
-    The constructor builds all layers, within `name_scope`, so that each weight has its final name as soon as the model
-    exists.
+    The constructor builds all layers within `name_scope`, so that each weight has its final name once the model exists.
 
     Example:
         >>> class Scale(Model):
@@ -27,7 +26,7 @@ class Model(keras.Model):
         model = super().__new__(cls)
         bound = inspect.signature(cls).bind(*values, **arguments)
         bound.apply_defaults()
-        # Past Keras, which would track a model among the arguments a second time.
+        # Bypasses Keras, which would track a model among the arguments a second time.
         object.__setattr__(model, "_arguments", bound.arguments)
         return model
 

@@ -1,4 +1,4 @@
-"""The contract of encoders of rows of tables."""
+"""The contract of encoders of table rows."""
 
 from abc import abstractmethod
 
@@ -12,8 +12,8 @@ class TableEncoder(Model):
 
     `call(features, training=False)` takes, as the model needs them, `numeric` (B, N), `piecewise` (B, N Q), `missing`
     (B, N) and `category_ids` (B, M); it returns `pooled_output` (B, D) and, where the model has them, explanations:
-    `essential_features` (B, E), the few numbers from which everything else is computed, and `column_attention`
-    (B, N + M), the attention to each column, which sums to 1. A row's outputs do not depend on the other rows.
+    `essential_features` (B, E), the few numbers that determine the output, and `column_attention` (B, N + M), the
+    attention to each column, which sums to 1. The outputs of a row do not depend on other rows.
 
     Attributes:
         hidden_dim: the width D of `pooled_output`.

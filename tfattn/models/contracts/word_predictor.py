@@ -1,4 +1,4 @@
-"""The contract of models that learn vectors of words."""
+"""The contract of models that learn word vectors."""
 
 from abc import abstractmethod
 from typing import Any
@@ -9,18 +9,18 @@ from tfattn.models.contracts.model import Model
 
 
 class WordPredictor(Model):
-    """A model that has a vector of each word, with which it predicts words that stand near each other.
+    """A model with a vector for each word, which predicts nearby words.
 
-    `call(features, training=False)` takes `token_ids`, `words_before` and `words_after` (B, T), and, where vectors are
-    made of those of n-grams too, `subword_ids` (B, T, M). It cuts rows into N blocks of L words and returns
-    `sequence_output` (B, N, L, D), the vector at each place that predicts C words of the block.
+    `call(features, training=False)` takes `token_ids`, `words_before` and `words_after` (B, T), and, with n-gram
+    vectors, `subword_ids` (B, T, M). It splits rows into N blocks of L words and returns `sequence_output`
+    (B, N, L, D), the vector at each position that predicts C words of the block.
 
     Attributes:
         hidden_dim: the width D of the vectors.
         vocabulary_size: V, the number of words.
-        subword_buckets: how many n-grams of characters have vectors of their own.
-        block: L.
-        table: (V + subword_buckets, D), the vectors of words, then those of n-grams.
+        subword_buckets: the number of character n-gram vectors.
+        block: L, the number of words of a block.
+        table: (V + subword_buckets, D), the vectors of words, then of n-grams.
     """
 
     hidden_dim: int
@@ -31,34 +31,34 @@ class WordPredictor(Model):
 
     @abstractmethod
     def vectors(self, token_ids: Any, subword_ids: Any = None) -> Any:
-        """Make the vector of each word.
+        """Compute the vector of each word.
 
         Args:
-            token_ids: (...) int, -1 for a word that has no vector of its own.
-            subword_ids: (..., M) int, the n-grams of its characters, filled up with -1; None where there are none.
+            token_ids: (...) int, -1 for a word without its own vector.
+            subword_ids: (..., M) int, its character n-grams, padded with -1; None without n-grams.
 
         Returns:
-            (..., D), the mean of its own vector and those of its n-grams.
+            (..., D), the mean of its own vector and its n-gram vectors.
         """
         raise NotImplementedError
 
     @abstractmethod
     def pairs(self, features: dict[str, Any]) -> Any:
-        """Tell which of the C words the vector at each place is to predict: (B, N, L, C), 1 or 0."""
+        """Return which of the C words the vector at each position predicts: (B, N, L, C), 1 or 0."""
         raise NotImplementedError
 
     @abstractmethod
     def predicted(self, x: Any) -> Any:
-        """Arrange what is known of each word as that of the C words: (B, N, L, ...) to (B, N, L or 1, C, ...)."""
+        """Arrange values of each word as values of the C words: (B, N, L, ...) to (B, N, L or 1, C, ...)."""
         raise NotImplementedError
 
     @abstractmethod
     def scores(self, vectors: Any, outputs: Any) -> Any:
-        """Multiply the vector at each place with what the C words have.
+        """Compute the products of the vector at each position and the output vectors of the C words.
 
         Args:
             vectors: (B, N, L, D).
-            outputs: (B, N, L, M, D), M vectors of each word.
+            outputs: (B, N, L, M, D), M output vectors of each word.
 
         Returns:
             (B, N, L, C, M).

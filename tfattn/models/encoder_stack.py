@@ -1,0 +1,139 @@
+"""The stack of Transformer blocks that BERT and its variants share."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfattn import features as feature_names
+from tfattn.layers.embeddings import Embeddings, EmbeddingTable
+from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.pooler import Pooler
+from tfattn.layers.transformer_block import TransformerBlock
+from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.encoder import PretrainableEncoder
+from tfattn.ops import masks
+from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
+from tfattn.ops.positions import restarting
+
+
+class EncoderStack(Attends, PretrainableEncoder):
+    """Embeddings, a stack of Transformer blocks, a final normalization with pre-norm, and a pooler.
+
+    Subclasses define the arguments of the configuration, and pass them on.
+
+    Args:
+        name: the name of the model, the first part of the names of its weights.
+        hidden_dim: D, the width of every position's vector.
+        num_layers: the number of blocks.
+        num_heads: the number of attention heads of a block.
+        max_sequence_length: the longest sequence in tokens.
+        norm: "post" or "pre", as TransformerBlock.
+        normalization, dropout, layer_norm_epsilon, initializer_range: arguments of all layers.
+        embeddings: further arguments of Embeddings.
+        blocks: further arguments of every TransformerBlock. With a `rotary_base` the blocks rotate queries and keys.
+
+    Call arguments:
+        features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, `segment_ids` (B, T)
+            int, and for packed texts `sequence_ids` (B, T) int, the text of each token, 0 at padding.
+        record: records the attention of each layer, see `AttentionRecord`.
+
+    Returns:
+        a dictionary of `sequence_output` (B, T, D), `pooled_output` (B, D) and `hidden_states`, a list of the outputs
+        of the embeddings and of each block, (B, T, D) each; the last is `sequence_output`.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        hidden_dim: int,
+        num_layers: int,
+        num_heads: int,
+        max_sequence_length: int,
+        norm: str,
+        normalization: str,
+        dropout: float,
+        layer_norm_epsilon: float,
+        initializer_range: float,
+        embeddings: dict[str, Any],
+        blocks: dict[str, Any],
+    ):
+        super().__init__(name=name)
+        self.hidden_dim = hidden_dim
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.max_sequence_length = max_sequence_length
+        self.norm = norm
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+        self.rotates = blocks["rotary_base"] is not None
+        common = {"normalization": normalization, "dropout": dropout, "initializer_range": initializer_range}
+        with self.name_scope():
+            self.embeddings = Embeddings(
+                hidden_dim=hidden_dim,
+                max_sequence_length=max_sequence_length,
+                layer_norm_epsilon=layer_norm_epsilon,
+                name="embeddings",
+                **common,
+                **embeddings,
+            )
+            self.blocks = [
+                TransformerBlock(
+                    num_heads=num_heads,
+                    norm=norm,
+                    epsilon=layer_norm_epsilon,
+                    name=f"block_{index}",
+                    **common,
+                    **blocks,
+                )
+                for index in range(num_layers)
+            ]
+            # With pre-norm the output of the last block is not normalized.
+            self.final_norm = (
+                normalization_layer(normalization, epsilon=layer_norm_epsilon, name="norm") if norm == "pre" else None
+            )
+            self.pooler = Pooler(initializer_range=initializer_range, name="pooler")
+            self.embeddings.build((None, None))
+            for layer in (*self.blocks, *([self.final_norm] if self.final_norm else []), self.pooler):
+                layer.build((None, None, hidden_dim))
+        self.built = True
+
+    @property
+    def token_embeddings(self) -> EmbeddingTable:
+        return self.embeddings.token
+
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        token_ids, sequence_ids = features[feature_names.TOKEN_IDS], features.get(feature_names.SEQUENCE_IDS)
+        positions = None if sequence_ids is None else restarting(sequence_ids)
+        if positions is None and self.rotates:
+            positions = ops.arange(ops.shape(token_ids)[1])[None]
+        x = self.embeddings(
+            token_ids,
+            features.get(feature_names.SEGMENT_IDS),
+            indices=positions,
+            vectors=features.get(feature_names.TOKEN_VECTORS),
+            training=training,
+        )
+        mask = masks.bidirectional(features.get(feature_names.PADDING_MASK), sequence_ids)
+        hidden_states = [x]
+        for block in self.blocks:
+            x = block(x, attention_mask=mask, positions=positions, record=recorded(record, ENCODER), training=training)
+            hidden_states.append(x)
+        if self.final_norm is not None:
+            hidden_states[-1] = self.final_norm(x)
+        return {
+            feature_names.SEQUENCE_OUTPUT: hidden_states[-1],
+            feature_names.POOLED_OUTPUT: self.pooler(hidden_states[-1]),
+            feature_names.HIDDEN_STATES: hidden_states,
+        }
+
+    def vectors_of(self, features: dict[str, Any]) -> Any:
+        return self.token_embeddings(features[feature_names.TOKEN_IDS])
+
+    def depth_groups(self) -> list[list[keras.Variable]]:
+        top = [*(self.final_norm.trainable_variables if self.final_norm else []), *self.pooler.trainable_variables]
+        below = [layer.trainable_variables for layer in (self.embeddings, *self.blocks)]
+        return [*below, top] if top else below
