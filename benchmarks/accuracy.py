@@ -23,9 +23,9 @@ from benchmarks.text_classifiers import PEERS
 from tfattn import pretrained
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
-from tfattn.data.division import SPLITS, divide
 from tfattn.data.section import Data
-from tfattn.data.split import TRAIN, VALIDATION
+from tfattn.data.split_assignment import SPLITS, divide
+from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.data.survey import Survey, complete_rows, survey
 from tfattn.data.units import Work, numbered_parts
 from tfattn.formats.source import Row

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tfattn.data.answer_targets import NO_ANSWER, REMARKS, Answers
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import DataError
 from tfattn.formats.source import Row
 from tfattn.formats.squad_files import SquadFile
@@ -60,7 +60,7 @@ def test_an_answer_that_stands_nowhere_teaches_nothing(text):
 def test_questions_without_an_answer_are_counted():
     target = Answers()
     rows = [row(("Rome", 0)), row(), row()]
-    target.fit(Coded.of(map(target.stratum, rows)), iter(rows))
+    target.fit(DictionaryEncoded.of(map(target.stratum, rows)), iter(rows))
     assert target.facts == {"rows": 3, "unanswerable": 2}
     assert [list(target.classes(one)) for one in rows] == [[], [NO_ANSWER], [NO_ANSWER]]
     again = Answers()

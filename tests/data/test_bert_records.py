@@ -15,7 +15,7 @@ from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.sentence_pairs import SentencePairs
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.wordpiece import WordPiece

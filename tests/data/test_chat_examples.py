@@ -11,7 +11,7 @@ from tfattn.data.examples import Drawing
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.jsonl_files import JsonLinesFile

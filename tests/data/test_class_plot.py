@@ -2,7 +2,7 @@
 
 import warnings
 
-from tfattn.data.class_plot import MOST_CLASSES, class_bars
+from tfattn.data.class_plot import MAX_CLASSES, class_bars
 from tfattn.drawing.figures import svg
 
 
@@ -13,4 +13,4 @@ def test_any_class_name_is_drawn_as_it_is():
         drawn = svg(class_bars({name: {"train": 3, "validation": 1} for name in names}))
     for shown in (">$5 and $10<", ">a_b^c<", ">财经新闻<", ">&lt;b&gt;<", f">{'x' * 17}…{'x' * 10}<"):
         assert shown in drawn
-    assert f"({len(names) - MOST_CLASSES} rarer classes are not shown)" in drawn
+    assert f"({len(names) - MAX_CLASSES} rarer classes are not shown)" in drawn

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.folds import fold_of_rows
 from tfattn.errors import ConfigError, DataError
 
@@ -16,8 +16,8 @@ GROUPS = [f"sample {number // 5}" for number in range(60)]  # 12 of 5 rows each
 
 
 def parts_of(classes=CLASSES, groups=None, *, folds=4, seed=7, stratify=True):
-    groups = None if groups is None else Coded.of(groups)
-    return fold_of_rows(Coded.of(classes), groups, folds=folds, seed=seed, stratify=stratify)
+    groups = None if groups is None else DictionaryEncoded.of(groups)
+    return fold_of_rows(DictionaryEncoded.of(classes), groups, folds=folds, seed=seed, stratify=stratify)
 
 
 @settings(deadline=None)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.number_targets import Numbers
 from tfattn.errors import DataError
 from tfattn.formats.source import Row
@@ -17,7 +17,7 @@ def row(value, line=2):
 
 def fitted(*values):
     target = Numbers()
-    target.fit(Coded.of([""] * len(values)), map(row, values))
+    target.fit(DictionaryEncoded.of([""] * len(values)), map(row, values))
     return target
 
 

@@ -22,7 +22,7 @@ from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.errors import DataError, TfattnError
 from tfattn.formats.csv_files import CsvFile
 from tfattn.formats.jsonl_files import JsonLinesFile
@@ -248,7 +248,7 @@ def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monk
 def test_it_learns_from_a_sample_of_very_many_rows_unless_it_counts_them(
     counts, table, section, words, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("tfattn.data.fitting.MOST_FITTED", 7)
+    monkeypatch.setattr("tfattn.data.fitting.MAX_FITTED", 7)
     learned = []
 
     class Watched(words):

@@ -18,7 +18,7 @@ from tfattn.data.prepare import prepare
 from tfattn.data.raw_rows import read_rows
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.summary import read_summary
 from tfattn.data.transforms import FromRecords
 from tfattn.errors import ConfigError

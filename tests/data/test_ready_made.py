@@ -14,7 +14,7 @@ from tfattn.data.examples import Drawing
 from tfattn.data.prepare import prepare, read_facts
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.squad_files import SquadFile
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS

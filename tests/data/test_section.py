@@ -6,7 +6,7 @@ from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
 from tfattn.data.examples import Examples
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.tag_targets import Tags
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import DataError
@@ -88,7 +88,7 @@ class Answers(Target):
         kinds = {self._place(row.fields[CONTEXT], **answer)[1] for answer in row.fields[ANSWERS]}
         return [kind for kind in REMARKS.values() if kind in kinds]
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         self.use({"rows": len(strata), "unanswerable": strata.counts.get(NO_ANSWER, 0)})
 
     def span(self, row: Row) -> tuple[int, int] | None:

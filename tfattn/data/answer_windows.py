@@ -21,7 +21,7 @@ from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 NOT_HERE = 0  # the answer is that of [CLS]
-NOT_TAUGHT = -1
+IGNORE_INDEX = -1
 
 Piece = tuple[int, int]  # its first character, and the one behind its last
 
@@ -33,7 +33,7 @@ class AnswerWindows(Examples):
     google-research/bert has made do not say where their tokens stand in the text, and are not measured by it.
     """
 
-    ready_made = "training"
+    allow_precomputed = "training"
 
     def require(self, preprocessor: Preprocessor) -> None:
         preprocessor.locate("pieces")
@@ -48,7 +48,7 @@ class AnswerWindows(Examples):
             is_taught = ends is not None or not rows[place].fields[ANSWERS]
             told = {IS_IMPOSSIBLE: int(not rows[place].fields[ANSWERS])}
             for number, (row, values) in enumerate(windows):
-                first, last = _positions(values, ends) if is_taught else (NOT_TAUGHT, NOT_TAUGHT)
+                first, last = _positions(values, ends) if is_taught else (IGNORE_INDEX, IGNORE_INDEX)
                 unique_id = (int(drawing.seeds[place]) >> 1) + number
                 places = {START_POSITIONS: first, END_POSITIONS: last, UNIQUE_IDS: unique_id}
                 yield Example(row, {**values, **told, **places})

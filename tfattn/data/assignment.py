@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfattn.data import arrays, results
-from tfattn.data.division import SPLITS, keys
 from tfattn.data.results import Folder, reading, result
-from tfattn.data.split import TRAIN
+from tfattn.data.split_assignment import SPLITS
+from tfattn.data.split_config import TRAIN
+from tfattn.data.splitmix64 import row_keys
 from tfattn.data.units import Rows
 
 FOLDER = "assignment"
@@ -63,7 +64,7 @@ def read(folder: Folder, unit: Rows, seed: int) -> Assigned:
         mine = split_of_row == split
         numbers[mine] = before[split] + np.arange(np.count_nonzero(mine))
     is_training = split_of_row == SPLITS.index(TRAIN)
-    seeds = keys(rows, seed)
+    seeds = row_keys(rows, seed)
     return Assigned(
         split_of_row=split_of_row,
         seeds=seeds,

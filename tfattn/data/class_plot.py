@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from tfattn.drawing.colours import SERIES
 from tfattn.drawing.figures import new_figure, short, styled, width_of
 
-MOST_CLASSES = 40
+MAX_CLASSES = 40
 
 
 @styled
@@ -15,7 +15,7 @@ def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
     Args:
         classes: for each class, rows per split, in the order in which they are to be drawn.
     """
-    shown = dict(list(classes.items())[:MOST_CLASSES])
+    shown = dict(list(classes.items())[:MAX_CLASSES])
     splits = list(next(iter(shown.values())))
     figure = new_figure(5.8 + width_of(shown), 1.4 + 0.34 * len(shown))
     axes = figure.add_subplot()

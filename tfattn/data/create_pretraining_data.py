@@ -19,7 +19,7 @@ from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.sentence_pairs import SentencePairs
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.targets import Target
 from tfattn.formats.source import Row
 from tfattn.preprocessing.wordpiece import WordPiece

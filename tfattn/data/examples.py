@@ -48,16 +48,16 @@ class Examples:
     what many rows are packed into depends on nothing else. Keyword arguments of its own are keys of `data.examples`.
 
     Attributes:
-        stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
+        keep_adjacent: whether the examples of a row train side by side; else they come anywhere in an epoch.
         list_roles: those of the values that it reads which are lists of texts; the targets check them.
         made_of: what rows need to have for any example to be made of them, for messages.
-        ready_made: which of them another tool may have made, see `completed`: none, those that train, or all.
+        allow_precomputed: which of them another tool may have made, see `completed`: none, those that train, or all.
     """
 
-    stay_together: bool = True
+    keep_adjacent: bool = True
     list_roles: tuple[str, ...] = ()
     made_of: str = "rows"
-    ready_made: Literal["none", "training", "all"] = "none"
+    allow_precomputed: Literal["none", "training", "all"] = "none"
 
     def require(self, preprocessor: Preprocessor) -> None:
         """Ask of the preprocessing what such examples need, such as places; refuse one by which none can be made.

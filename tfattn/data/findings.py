@@ -2,7 +2,7 @@
 
 from typing import Any
 
-MOST_UNKNOWN = 0.05  # of all tokens, or values; more is said
+MAX_UNKNOWN = 0.05  # of all tokens, or values; more is said
 TEXTS, COLUMNS, IMAGES = "texts", "columns", "images"  # what rows are made of
 _WORDS = {
     TEXTS: {
@@ -52,7 +52,7 @@ def sentences(summary: dict[str, Any]) -> list[str]:
     said = [] if findings(summary) else [words["nothing"]]
     for name, splits in summary["unknown"].items():
         worst = max(splits.values(), key=lambda one: one["fraction"])
-        if worst["fraction"] > MOST_UNKNOWN:
+        if worst["fraction"] > MAX_UNKNOWN:
             fractions = ", ".join(f"{one['fraction']:.1%} in {split}" for split, one in splits.items())
             said.append(
                 f"Unknown {words['unknown']} of `{name}`: {fractions}; most frequently "

@@ -11,18 +11,19 @@ import numpy as np
 
 from tfattn import files
 from tfattn.data import results
-from tfattn.data.division import SPLITS, keys
 from tfattn.data.encoding import Feature, described
 from tfattn.data.results import Folder, result
 from tfattn.data.section import Data
-from tfattn.data.split import TRAIN
+from tfattn.data.split_assignment import SPLITS
+from tfattn.data.split_config import TRAIN
+from tfattn.data.splitmix64 import row_keys
 from tfattn.data.survey import Survey, complete_rows
 from tfattn.data.units import Work
 from tfattn.errors import DataError
 from tfattn.formats.source import Row
 
 # Of more training rows so many, drawn at random, are enough to learn from, unless the preprocessing counts them all.
-MOST_FITTED = 1_000_000
+MAX_FITTED = 1_000_000
 FITTED = "fitted"
 
 
@@ -51,14 +52,14 @@ def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
         return _fitted(work)
     rows = functools.partial(_training_rows, work, surveyed, split_of_row)
     try:
-        data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows(MOST_FITTED))
-        most = None if data.preprocessing.fits_on_all_rows else MOST_FITTED
+        data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows(MAX_FITTED))
+        most = None if data.preprocessing.fits_on_all_rows else MAX_FITTED
         data.preprocessing.fit(row.fields for row in rows(most))
     except DataError as error:  # of a column as a whole, which knows no file
         error.where = error.where or str(data.source.path)
         raise
     _check_strata(work, surveyed, split_of_row)
-    features = data.examples.features(next(rows(MOST_FITTED)), data.preprocessing, data.targets)
+    features = data.examples.features(next(rows(MAX_FITTED)), data.preprocessing, data.targets)
     with result(work.folder, FITTED) as folder:
         (folder / "preprocessing").mkdir()
         data.preprocessing.save(folder / "preprocessing")
@@ -80,7 +81,7 @@ def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray, most:
     """Read the training rows in the order of the files; of more than `most` so many, drawn at random."""
     is_read = split_of_row == SPLITS.index(TRAIN)
     if most and np.count_nonzero(is_read) > most:
-        drawn = keys(np.arange(len(is_read)), work.seed)
+        drawn = row_keys(np.arange(len(is_read)), work.seed)
         is_read &= drawn <= np.partition(drawn[is_read], most - 1)[most - 1]
     for unit, begin, end in zip(surveyed.units, surveyed.starts, surveyed.starts[1:], strict=False):
         if is_read[begin:end].any():

@@ -5,11 +5,13 @@ import warnings
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError, listed
 
 
-def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int, stratify: bool) -> np.ndarray:
+def fold_of_rows(
+    classes: DictionaryEncoded, groups: DictionaryEncoded | None, *, folds: int, seed: int, stratify: bool
+) -> np.ndarray:
     """Divide rows at random into parts of about the same size: the number of each row's part, (N,) from 0.
 
     Args:
@@ -25,7 +27,7 @@ def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int,
             frequent one where there are groups.
 
     Example:
-        >>> fold_of_rows(Coded.of(["a", "b"] * 3), None, folds=3, seed=7, stratify=True).tolist()
+        >>> fold_of_rows(DictionaryEncoded.of(["a", "b"] * 3), None, folds=3, seed=7, stratify=True).tolist()
         [0, 2, 2, 1, 1, 0]
     """
     if groups is not None and len(groups.names) < folds:

@@ -5,7 +5,8 @@ from typing import Literal
 import numpy as np
 import tensorflow as tf
 
-from tfattn.data.transforms import Transform, integers, seeds_of, uniform
+from tfattn.data.splitmix64 import integers, uniform
+from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import IMAGES
 
 # Which of the independent draws of a record each of them takes.

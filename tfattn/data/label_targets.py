@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tfattn.data.class_targets import check_list
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import DataError, listed, nearest
@@ -74,7 +74,7 @@ class LabelSets(Target):
     def stratum(self, row: Row) -> str:
         return json.dumps(self.classes(row), ensure_ascii=False)
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         """Find and count the classes.
 
         Raises:

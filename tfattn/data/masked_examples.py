@@ -70,9 +70,9 @@ class MaskedExamples(Examples):
         do_whole_word_mask: whether words are hidden with all of their pieces.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts that have a word"
-    ready_made = "all"
+    allow_precomputed = "all"
 
     def __init__(
         self,

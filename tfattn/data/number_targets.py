@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import DataError
@@ -48,7 +48,7 @@ class Numbers(Target):
                 remedy="Correct the row, or name another column in `fields.target`.",
             )
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         """Learn mean and deviation.
 
         Raises:

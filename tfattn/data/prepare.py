@@ -25,17 +25,17 @@ from tfattn.console import note
 from tfattn.data import arrays, assignment, results
 from tfattn.data.batching import tokens_of
 from tfattn.data.class_plot import class_bars
-from tfattn.data.division import SPLITS, divide
+from tfattn.data.duplicates import find_duplicates
 from tfattn.data.encoding import by_mask, described
 from tfattn.data.findings import COLUMNS, IMAGES, TEXTS
 from tfattn.data.fitting import FITTED, Make, fit
 from tfattn.data.gather import GATHERED, Shards, gather, shards
 from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, shard_name
-from tfattn.data.repeats import repeats
 from tfattn.data.results import Folder, Result, reading
 from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
-from tfattn.data.split import TRAIN
+from tfattn.data.split_assignment import SPLITS, divide
+from tfattn.data.split_config import TRAIN
 from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
 from tfattn.data.survey import SURVEY, Places, Survey, survey
 from tfattn.data.units import Work, fit_in_one_part, numbered_parts
@@ -109,7 +109,7 @@ def prepare(
         with reading(place / SURVEY):
             surveyed = Survey(data, place, units)
         split_of_row = divide(data, surveyed, seed)
-        found = repeats(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
+        found = find_duplicates(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
         assignment.write(place, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
         work = fit(work, surveyed, split_of_row)
 

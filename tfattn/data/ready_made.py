@@ -26,11 +26,11 @@ class ReadyMade(Examples):
 
     def __init__(self, instead_of: Examples):
         self._like = instead_of
-        self.ready_made = instead_of.ready_made
+        self.allow_precomputed = instead_of.allow_precomputed
 
     def require(self, preprocessor: Preprocessor) -> None:
         """Refuse tasks whose examples no other tool makes, and a preprocessor that does not suit them."""
-        if self.ready_made == "none":
+        if self.allow_precomputed == "none":
             raise ConfigError(
                 "this source has examples that are made already",
                 key="source.name",

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from tfattn.data import assignment
-from tfattn.data.division import SPLITS, nth_keys
 from tfattn.data.encoding import have_classes, lengths_of, serialized
 from tfattn.data.examples import Drawing
 from tfattn.data.raw_rows import line_of_row
 from tfattn.data.results import result
-from tfattn.data.split import TRAIN
+from tfattn.data.split_assignment import SPLITS
+from tfattn.data.split_config import TRAIN
+from tfattn.data.splitmix64 import nth_keys
 from tfattn.data.survey import Places, complete_rows
 from tfattn.data.units import Rows, Work
 from tfattn.features import LABEL_IDS
@@ -42,14 +43,14 @@ def scatter(work: Work, unit: Rows) -> None:
     """
     assigned = assignment.read(work.folder, unit, work.seed)
     with result(work.folder / SCATTERED, unit.name) as folder:
-        boxes = [_Box(split, work, folder) for split in SPLITS]
+        boxes = [_Buffer(split, work, folder) for split in SPLITS]
         for box, places, rows in _batches(complete_rows(work.data, unit), assigned.split_of_row, boxes):
             box.add(rows, seeds=assigned.seeds[places], keys=assigned.keys[places], numbers=assigned.numbers[places])
         for number, box in enumerate(boxes):
             box.close(is_leaked=assigned.is_leaked[assigned.split_of_row == number])
 
 
-class _Box:
+class _Buffer:
     """The records of one split of a part, and what was found as they were made.
 
     They are written in runs, each sorted by its keys, so that no more than one run is held.
@@ -96,7 +97,7 @@ class _Box:
         while some := list(islice(made, EXAMPLES_AT_ONCE)):
             of_row = np.array([row for row, _ in some])
             its_keys = keys[of_row]
-            if is_training and not examples.stay_together:
+            if is_training and not examples.keep_adjacent:
                 its_keys = nth_keys(its_keys, _numbered(of_row, seen))
             self._hold([values for _, values in some], keys=its_keys, rows=numbers[of_row])
 
@@ -169,8 +170,8 @@ def _characters(value: Any) -> int:
 
 
 def _batches(
-    rows: Iterator[Row], split_of_row: np.ndarray, boxes: list[_Box]
-) -> Iterator[tuple[_Box, list[int], list[Row]]]:
+    rows: Iterator[Row], split_of_row: np.ndarray, boxes: list[_Buffer]
+) -> Iterator[tuple[_Buffer, list[int], list[Row]]]:
     """Group rows of one split, as many as are encoded together, with their places in the part."""
     waiting: list[tuple[list[int], list[Row], list[int]]] = [([], [], [0]) for _ in boxes]
     for place, row in enumerate(rows):

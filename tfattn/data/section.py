@@ -11,7 +11,7 @@ from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
 from tfattn.data.ready_made import ReadyMade
-from tfattn.data.split import TEST, VALIDATION, Split
+from tfattn.data.split_config import TEST, VALIDATION, Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, listed, nearest
 from tfattn.features import EXAMPLE
@@ -140,7 +140,7 @@ class Data:
     def _check_measured(self) -> None:
         """Refuse examples without texts where the task is measured by texts."""
         measuring = [self.validation_source or self.source, *([self.source] if self.split.test else [])]
-        if self.examples.ready_made == "training" and any(source.has_examples for source in measuring):
+        if self.examples.allow_precomputed == "training" and any(source.has_examples for source in measuring):
             raise ConfigError(
                 "examples that another tool has made do not say what their texts are, by which this task is measured",
                 key="validation_source",

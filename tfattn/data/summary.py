@@ -12,7 +12,7 @@ from tfattn import files
 from tfattn.console import note, table
 from tfattn.data.findings import findings, sentences
 from tfattn.data.records import PREPARE_AGAIN
-from tfattn.data.split import TRAIN
+from tfattn.data.split_config import TRAIN
 from tfattn.preprocessing.unknown import Unknown
 
 SUMMARY = "summary.json"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.data import arrays, results
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.results import Folder, Read, Result, result
 from tfattn.data.section import Data
 from tfattn.data.units import Rows, Work
@@ -20,7 +20,7 @@ from tfattn.formats.source import Row
 
 SURVEY = "survey"
 SHOWN_ROWS = 5
-MOST_VALUES = 1000  # of a role that rows are kept aside by, for a message
+MAX_VALUES = 1000  # of a role that rows are kept aside by, for a message
 
 
 class Places:
@@ -64,9 +64,9 @@ def survey(work: Work, unit: Rows) -> None:
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
         is_held_out.append(data.split.is_held_out(row.fields))
         for role, seen in values.items():
-            if len(seen) < MOST_VALUES:
+            if len(seen) < MAX_VALUES:
                 seen.add(row.fields[role].strip())
-    columns = {"strata": Coded.of(strata), "groups": Coded.of(groups)}
+    columns = {"strata": DictionaryEncoded.of(strata), "groups": DictionaryEncoded.of(groups)}
     found = {
         "dropped": {role: vars(places) for role, places in dropped.items()},
         "remarks": {remark: vars(places) for remark, places in remarks.items()},
@@ -113,7 +113,9 @@ class Survey:
         found = self._each(lambda part: json.loads((part / "found.json").read_bytes()))
         self.texts, self.is_held_out = (np.concatenate(self._columns(name)) for name in ("texts", "is_held_out"))
         self.strata, self.groups = (
-            Coded.joined([Coded(part[name], codes) for part, codes in zip(found, self._columns(name), strict=True)])
+            DictionaryEncoded.concatenate(
+                [DictionaryEncoded(part[name], codes) for part, codes in zip(found, self._columns(name), strict=True)]
+            )
             for name in ("strata", "groups")
         )
         counts = self._each(lambda part: len(arrays.opened(part / "texts.npy")))

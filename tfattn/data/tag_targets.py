@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed, nearest
@@ -104,7 +104,7 @@ class Tags(Target):
     def stratum(self, row: Row) -> str:
         return json.dumps(self.classes(row), ensure_ascii=False)
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         """Find and count the types.
 
         Raises:

@@ -8,7 +8,7 @@ its constructor are the keys of `data.targets`.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.formats.source import Row
 
@@ -60,7 +60,7 @@ class Target:
         """Say what is worth a look in a row's target, in words that are the same for every row; nothing by default."""
         return ()
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         """Learn what is to be known of training rows.
 
         Args:

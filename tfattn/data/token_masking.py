@@ -7,7 +7,8 @@ import tensorflow as tf
 from pydantic import PositiveInt
 
 from tfattn.config.types import Rate
-from tfattn.data.transforms import Batch, Transform, uniform
+from tfattn.data.splitmix64 import uniform
+from tfattn.data.transforms import Batch, Transform
 from tfattn.features import MASKED_LM_IDS, MASKED_LM_POSITIONS, MASKED_LM_WEIGHTS, PADDING_MASK, TOKEN_IDS
 
 MASKED, KEPT = 0.8, 0.1  # of the chosen tokens; the others become random ones

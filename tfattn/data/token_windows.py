@@ -9,8 +9,7 @@ from pydantic import PositiveInt
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.targets import Target
-from tfattn.data.transforms import Transform
-from tfattn.data.window_shift import WindowShift
+from tfattn.data.transforms import Transform, WindowShift
 from tfattn.errors import ConfigError
 from tfattn.features import LOSS_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
 from tfattn.formats.source import Row
@@ -52,7 +51,7 @@ class TokenWindows(Examples):
         ConfigError: the preprocessing does not turn whole texts into tokens, or has windows shorter than the stride.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts"
 
     def __init__(self, *, shift: bool = False, separate: bool = False, stride: PositiveInt | None = None):

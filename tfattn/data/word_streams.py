@@ -10,9 +10,9 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.skip_gram_sampling import SkipGramSampling
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
-from tfattn.data.word_drawing import WordDrawing
 from tfattn.errors import ConfigError
 from tfattn.features import PADDING_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
 from tfattn.formats.source import Row
@@ -39,7 +39,7 @@ class WordStreams(Examples):
         noise_power: words of no relation are drawn by their counts to the power of this.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts that have two words"
 
     def __init__(
@@ -78,7 +78,7 @@ class WordStreams(Examples):
     def features(self, row: Row, preprocessor: CorpusWords, targets: Target) -> dict[str, Feature]:
         sequence = Feature("int64", (None,))
         drawn = Feature("int64", (None,), mask=None, role="target")
-        return {STORED: sequence, SEQUENCE_IDS: sequence, **dict.fromkeys(WordDrawing.targets, drawn)}
+        return {STORED: sequence, SEQUENCE_IDS: sequence, **dict.fromkeys(SkipGramSampling.targets, drawn)}
 
     def of(
         self, rows: Sequence[Row], preprocessor: CorpusWords, targets: Target, drawing: Drawing
@@ -92,14 +92,16 @@ class WordStreams(Examples):
             part = slice(begin, begin + self.length)
             row = int(owners[begin])
             values = {STORED: words[part], SEQUENCE_IDS: owners[part] - row + 1}
-            values |= dict.fromkeys(WordDrawing.targets, none)
+            values |= dict.fromkeys(SkipGramSampling.targets, none)
             if draw:
                 values = draw(values, drawing.seeds[row] + np.uint64(begin))
             if len(values[STORED]):
                 yield Example(row, values)
 
     def transforms(self, preprocessor: CorpusWords) -> Sequence[Transform]:
-        return [WordDrawing(preprocessor.counts, window=self.window, sample=self.sample, noise_power=self.noise_power)]
+        return [
+            SkipGramSampling(preprocessor.counts, window=self.window, sample=self.sample, noise_power=self.noise_power)
+        ]
 
     def _drawing(self, preprocessor: CorpusWords) -> Callable[[dict[str, Any], np.uint64], dict[str, np.ndarray]]:
         """Make what draws for a record that measures."""

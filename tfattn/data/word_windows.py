@@ -8,8 +8,7 @@ from pydantic import PositiveInt
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.targets import Target
-from tfattn.data.transforms import Transform
-from tfattn.data.window_shift import WindowShift
+from tfattn.data.transforms import Transform, WindowShift
 from tfattn.errors import ConfigError
 from tfattn.features import TOKEN_IDS
 from tfattn.formats.source import Row
@@ -29,7 +28,7 @@ class WordWindows(Examples):
         shift: whether training records are cut elsewhere in each epoch, up to `length` - 1 words further on.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts"
 
     def __init__(self, *, length: PositiveInt = 128, shift: bool = False):

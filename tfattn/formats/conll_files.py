@@ -9,7 +9,7 @@ from tfattn.errors import ConfigError, DataError
 from tfattn.features import TAGS, TEXT
 from tfattn.formats.columns import Columns
 from tfattn.formats.limits import LONGEST_TEXT, too_long
-from tfattn.formats.parts import MOST_REST, Part
+from tfattn.formats.parts import MAX_REST, Part
 from tfattn.formats.source import Row, Source
 from tfattn.formats.tag_schemes import Scheme, TagError, of_characters, to_iob2
 from tfattn.formats.text_files import check_encoding, lines, parts
@@ -165,9 +165,9 @@ class ConllFile(Source):
 def _rest_of_sentence(chunk: bytes, file: BinaryIO) -> bytes | None:
     """Read on to the end of a sentence, a blank line; None where it is longer than any row may be."""
     rest = b""
-    while line := file.readline(MOST_REST):
+    while line := file.readline(MAX_REST):
         rest += line
-        if len(rest) >= MOST_REST:
+        if len(rest) >= MAX_REST:
             return None
         if not line.strip() and line.endswith(b"\n") and (rest != line or chunk.endswith(b"\n")):
             break

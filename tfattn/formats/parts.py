@@ -15,7 +15,7 @@ from tfattn.errors import DataError
 from tfattn.files import AnyPath, CompressedPath
 
 PART_BYTES = 8 << 20
-MOST_REST = 64 << 20  # bytes of one line: as many as the longest row may have
+MAX_REST = 64 << 20  # bytes of one line: as many as the longest row may have
 # Encodings in which the byte of a line feed, or of a quote, may be part of another character.
 _INDIVISIBLE = (
     "utf-16",
@@ -109,8 +109,8 @@ def spans(
 
 def rest_of_line(file: BinaryIO) -> bytes | None:
     """Read the rest of a line; None where it is longer than any line may be."""
-    rest = file.readline(MOST_REST)
-    return None if len(rest) == MOST_REST and not rest.endswith(b"\n") else rest
+    rest = file.readline(MAX_REST)
+    return None if len(rest) == MAX_REST and not rest.endswith(b"\n") else rest
 
 
 def rest_before(file: BinaryIO, is_next: Callable[[bytes], bool]) -> bytes | None:
@@ -119,13 +119,13 @@ def rest_before(file: BinaryIO, is_next: Callable[[bytes], bool]) -> bytes | Non
     if rest is None:
         return None
     read, size = [rest], len(rest)
-    while size < MOST_REST and (line := file.readline(MOST_REST)):
+    while size < MAX_REST and (line := file.readline(MAX_REST)):
         if is_next(line):
             file.seek(-len(line), io.SEEK_CUR)
             return b"".join(read)
         read.append(line)
         size += len(line)
-    return None if size >= MOST_REST else b"".join(read)
+    return None if size >= MAX_REST else b"".join(read)
 
 
 def open_span(path: AnyPath, span: Span | None) -> BinaryIO:

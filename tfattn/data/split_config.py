@@ -10,12 +10,12 @@ from pydantic import Field, NonNegativeInt
 from tfattn.config.relations import Below, NotWith, OnlyWith
 from tfattn.config.types import Fraction
 from tfattn.data.class_targets import NUMBERS, seem_numbers
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 # The most parts that groups are divided into to meet a fraction, so that each part has its part of the classes.
-MOST_PARTS = 20
+MAX_PARTS = 20
 SHOWN_NUMBERS = 5
 
 
@@ -71,12 +71,12 @@ class Split:
 
     def assign(
         self,
-        classes: Sequence[str] | Coded,
+        classes: Sequence[str] | DictionaryEncoded,
         seed: int,
         *,
         places: Sequence[str] | None = None,
         with_validation: bool = True,
-        groups: Sequence[str] | Coded | None = None,
+        groups: Sequence[str] | DictionaryEncoded | None = None,
     ) -> dict[str, np.ndarray]:
         """Divide rows.
 
@@ -95,8 +95,8 @@ class Split:
                 or groups.
             ConfigError: there are more folds than rows of some class.
         """
-        classes = classes if isinstance(classes, Coded) else Coded.of(classes)
-        groups = groups if groups is None or isinstance(groups, Coded) else Coded.of(groups)
+        classes = classes if isinstance(classes, DictionaryEncoded) else DictionaryEncoded.of(classes)
+        groups = groups if groups is None or isinstance(groups, DictionaryEncoded) else DictionaryEncoded.of(groups)
         if (with_validation and (self.validation or self.folds)) or self.test:
             _check_classes(classes, places)
         if groups is None and not self.folds:
@@ -125,7 +125,7 @@ class Split:
         is_taken = np.isin(fold_of_rows(classes, groups, folds=folds, seed=seed, stratify=self.stratify), taken)
         rows[part], rows[TRAIN] = some[is_taken], some[~is_taken]
 
-    def _by_rows(self, classes: Coded, seed: int, validation: float) -> dict[str, np.ndarray]:
+    def _by_rows(self, classes: DictionaryEncoded, seed: int, validation: float) -> dict[str, np.ndarray]:
         stratum_of_row = classes.codes if self.stratify else np.zeros(len(classes), np.int32)
         counts = np.bincount(stratum_of_row)
         num_validation = _apportioned(counts, validation, counts - 1)
@@ -144,7 +144,7 @@ class Split:
 
 def _nearest(fraction: float, most: int) -> tuple[int, int]:
     """Find how many of how many equal parts come nearest to a fraction: at least one, and not all."""
-    parts = range(2, max(2, min(most, max(MOST_PARTS, round(1 / fraction)))) + 1)
+    parts = range(2, max(2, min(most, max(MAX_PARTS, round(1 / fraction)))) + 1)
     return min(
         ((min(max(round(fraction * number), 1), number - 1), number) for number in parts),
         key=lambda pair: abs(pair[0] / pair[1] - fraction),
@@ -160,7 +160,7 @@ def _apportioned(counts: np.ndarray, fraction: float, most: np.ndarray) -> np.nd
     return np.minimum(np.maximum(rows, int(fraction > 0)), most)
 
 
-def _check_classes(classes: Coded, places: Sequence[str] | None) -> None:
+def _check_classes(classes: DictionaryEncoded, places: Sequence[str] | None) -> None:
     counts = classes.counts
     is_rare = np.array([count == 1 for count in counts.values()], bool)
     if not is_rare.any():

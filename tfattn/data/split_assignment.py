@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.section import Data
-from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.data.split_config import TEST, TRAIN, VALIDATION
 from tfattn.data.survey import Survey
 from tfattn.errors import DataError, listed, nearest
 
@@ -35,7 +35,9 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
             )
     numbers = np.flatnonzero(is_own)
     assigned = data.split.assign(
-        survey.strata[numbers] if data.targets.is_stratified else Coded([""], np.zeros(len(numbers), np.int32)),
+        survey.strata[numbers]
+        if data.targets.is_stratified
+        else DictionaryEncoded([""], np.zeros(len(numbers), np.int32)),
         seed,
         places=_Places(survey, numbers),
         with_validation=data.validation_source is None,
@@ -46,31 +48,6 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
     for split, rows in assigned.items():
         split_of_row[numbers[rows]] = SPLITS.index(split)
     return split_of_row
-
-
-def keys(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Map numbers of training rows to sort keys, uint64: random, and the same in every process.
-
-    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", section 4 (SplitMix64).
-    """
-    with np.errstate(over="ignore"):
-        state = _mixed(np.asarray(seed, np.uint64) + _GOLDEN)
-        return _mixed(state + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
-
-
-def nth_keys(keys: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Map keys of training rows, (n,) uint64, to random ones of their records, by the number of each in its row."""
-    with np.errstate(over="ignore"):
-        return _mixed(keys + (numbers.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
-
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mixed(values: np.ndarray) -> np.ndarray:
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 class _Places:

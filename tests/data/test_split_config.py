@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.errors import ConfigError, DataError
 
 class_sizes = st.lists(st.integers(2, 40), min_size=1, max_size=6)
