@@ -96,7 +96,7 @@ def test_copies_have_other_masks(rows, tokenizer):
 def test_sequences_hold_every_text_once_and_no_two_could_be_one(lengths):
     ends = np.cumsum(lengths).tolist()
     texts = [(row, end - length, end) for row, (length, end) in enumerate(zip(lengths, ends, strict=True))]
-    sequences = packed(texts, room=22, beside=SPECIALS)
+    sequences = packed(texts, room=22, num_special=SPECIALS)
     assert sorted(text for members in sequences for text in members) == texts
     filled = sorted(sum(end - begin + SPECIALS for _, begin, end in members) for members in sequences)
     assert filled[-1] <= 22

@@ -80,7 +80,7 @@ def test_answers_of_an_address_are_waited_for_together_and_come_in_order():
         both.wait()
         return number
 
-    assert results.each(read, range(4), place=files.path_of("ram://work")) == [0, 1, 2, 3]
+    assert results.each(read, range(4), location=files.path_of("ram://work")) == [0, 1, 2, 3]
 
 
 def test_what_is_missing_is_damage(folder):

@@ -61,7 +61,7 @@ def test_the_seed_decides_and_nothing_else():
 
 def test_a_class_with_one_row_is_named_with_its_place():
     with pytest.raises(DataError) as error:
-        Split().assign(["a", "b", "a"], seed=1, places=["x.csv:2", "x.csv:3", "x.csv:4"])
+        Split().assign(["a", "b", "a"], seed=1, locations=["x.csv:2", "x.csv:3", "x.csv:4"])
     assert str(error.value).startswith("x.csv:3: the class 'b' has one row: expected at least 2, one to train and one")
     with pytest.raises(DataError, match="the class 'b' has one row"):
         Split(stratify=False).assign(["a", "b", "a"], seed=1)
@@ -70,7 +70,7 @@ def test_a_class_with_one_row_is_named_with_its_place():
 def test_all_classes_with_one_row_are_named_at_once():
     classes = ["a", "b", "a", "c", *(f"d{number}" for number in range(100))]
     with pytest.raises(DataError) as error:
-        Split().assign(classes, seed=1, places=[f"x.csv:{line}" for line in range(2, 106)])
+        Split().assign(classes, seed=1, locations=[f"x.csv:{line}" for line in range(2, 106)])
     message = str(error.value)
     assert message.startswith("x.csv:3: 102 classes have one row each: expected at least 2, one to train and one to ")
     assert "received 'b' in line 3, 'c' in line 5, 'd0' in line 6, " in message
@@ -80,7 +80,7 @@ def test_all_classes_with_one_row_are_named_at_once():
 def test_numbers_with_one_row_are_told_as_what_they_are():
     prices = [f"{number % 30}.5" for number in range(59)]
     with pytest.raises(DataError) as error:
-        Split().assign(prices, seed=1, places=[f"x.csv:{line}" for line in range(2, 61)])
+        Split().assign(prices, seed=1, locations=[f"x.csv:{line}" for line in range(2, 61)])
     assert str(error.value).startswith(
         "x.csv: the column of the label seems to hold numbers: expected a few classes, each in several rows, received "
         "30 different values in 59 rows, 1 of them in one row each, such as 29.5. Numbers are no classes: take a "

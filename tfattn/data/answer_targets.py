@@ -85,7 +85,7 @@ class Answers(Target):
         """Say which answers do not stand where they are said to."""
         if EXAMPLE in row.fields:
             return []
-        kinds = {self._place(row.fields[CONTEXT], **answer)[1] for answer in row.fields[ANSWERS]}
+        kinds = {self._locate(row.fields[CONTEXT], **answer)[1] for answer in row.fields[ANSWERS]}
         return [kind for kind in REMARKS.values() if kind in kinds]
 
     def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
@@ -97,22 +97,22 @@ class Answers(Target):
         Returns:
             None where no answer stands in the context.
         """
-        places = [self._place(row.fields[CONTEXT], **answer)[0] for answer in row.fields[ANSWERS]]
-        found = Counter(place for place in places if place is not None)
+        positions = [self._locate(row.fields[CONTEXT], **answer)[0] for answer in row.fields[ANSWERS]]
+        found = Counter(position for position in positions if position is not None)
         return found.most_common(1)[0][0] if found else None
 
-    def _place(self, context: str, *, text: str, start: int) -> tuple[tuple[int, int] | None, str]:
+    def _locate(self, context: str, *, text: str, start: int) -> tuple[tuple[int, int] | None, str]:
         """Find where an answer stands, and what is to be said of it, "" for nothing."""
         if text and start >= 0 and context.startswith(text, start):
             return (start, start + len(text)), ""
         before = context.rfind(text, 0, max(start, 0) + len(text)) if text.strip() else -1
         behind = context.find(text, max(start, 0)) if text.strip() else -1
-        places = [place for place in (before, behind) if place >= 0]
-        if not places:
+        positions = [position for position in (before, behind) if position >= 0]
+        if not positions:
             return None, REMARKS[""]
         if self._misplaced == "drop":
             return None, REMARKS["drop"]
-        nearest = min(places, key=lambda place: abs(place - start))
+        nearest = min(positions, key=lambda position: abs(position - start))
         return (nearest, nearest + len(text)), REMARKS["find"]
 
 

@@ -29,7 +29,7 @@ def load(path: Result) -> np.ndarray:
 
 def joined(paths: Sequence[Result]) -> np.ndarray:
     """Read arrays, one at least, and join their rows; raises as `load`."""
-    return np.concatenate(each(load, paths, place=paths[0]))
+    return np.concatenate(each(load, paths, location=paths[0]))
 
 
 def opened(path: Result) -> "np.ndarray | Rows":
@@ -59,10 +59,10 @@ class Rows:
     def __len__(self) -> int:
         return self._rows
 
-    def __getitem__(self, place: int | slice) -> np.ndarray:
-        if not isinstance(place, slice):
-            return self[place : place + 1][0]
-        first, last, step = place.indices(self._rows)
+    def __getitem__(self, index: int | slice) -> np.ndarray:
+        if not isinstance(index, slice):
+            return self[index : index + 1][0]
+        first, last, step = index.indices(self._rows)
         assert step == 1, "rows are read one behind the other"
         count, size = max(last - first, 0), int(np.prod(self._shape, dtype=int)) * self._dtype.itemsize
         with self._path.open("rb") as file:

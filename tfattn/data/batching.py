@@ -146,7 +146,7 @@ class Batching:
             order = order[_from_long_to_short(tokens[order] * factor)]
         batches = list(self._cut(rows[order], tokens[order]))
         if generator is not None:
-            batches = [batches[place] for place in generator.permutation(len(batches))]
+            batches = [batches[index] for index in generator.permutation(len(batches))]
         return batches
 
     def _cut(self, rows: np.ndarray, tokens: np.ndarray) -> Iterator[np.ndarray]:

@@ -71,9 +71,9 @@ class BertRecords(EachFile):
             for batch in tf.data.TFRecordDataset(str(path), compression).batch(RECORDS_AT_ONCE):
                 columns = tf.io.parse_example(batch, _SPECS)
                 columns = {name: values.to_list() for name, values in columns.items()}
-                for place in range(len(batch)):
+                for index in range(len(batch)):
                     number += 1
-                    values = {name: np.array(column[place]) for name, column in columns.items()}
+                    values = {name: np.array(column[index]) for name, column in columns.items()}
                     example = {name: found.tolist() for name, found in _trimmed(values)}
                     yield Row({EXAMPLE: json.dumps(example)}, f"{path}:{number}")
         except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:

@@ -24,8 +24,8 @@ def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
         rows = [counts[split] for counts in shown.values()]
         axes.barh(range(len(shown)), rows, left=left, color=colour, label=split, height=0.7)
         left = [start + width for start, width in zip(left, rows, strict=True)]
-    for place, width in enumerate(left):
-        axes.annotate(f"{width:,}", (width, place), (4, 0), textcoords="offset points", va="center", fontsize=9)
+    for index, width in enumerate(left):
+        axes.annotate(f"{width:,}", (width, index), (4, 0), textcoords="offset points", va="center", fontsize=9)
     axes.set_yticks(range(len(shown)), [short(name) for name in shown])
     axes.set_ylim(len(shown) - 0.4, -0.6)  # the first on top
     axes.margins(x=0.1)

@@ -72,17 +72,17 @@ def create_pretraining_data(
         DataError: a file cannot be read, or no example can be made.
     """
     make = functools.partial(_section, input_file, processes, **options)
-    place = Path(output_file[0]).absolute().parent
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place, prefix=".pretraining-data-") as folder, ExitStack() as stack:
+    parent = Path(output_file[0]).absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".pretraining-data-") as folder, ExitStack() as stack:
         prepare(make(), Path(folder) / "prepared", seed, make=make)
         paths = [stack.enter_context(files.atomic_file(Path(name))) for name in output_file]
         outputs = [stack.enter_context(path.open("wb")) for path in paths]
         count = 0
         for shard in sorted((Path(folder) / "prepared").glob("train-*.tfrecord")):
             records = _records(shard.read_bytes())
-            for place, output in enumerate(outputs):
-                output.writelines(records[(place - count) % len(outputs) :: len(outputs)])
+            for index, output in enumerate(outputs):
+                output.writelines(records[(index - count) % len(outputs) :: len(outputs)])
             count += len(records)
     return count
 

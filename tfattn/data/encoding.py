@@ -144,13 +144,13 @@ def parse(
         value = value.to_tensor() if isinstance(value, tf.RaggedTensor) else value
         value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
         batch[MODEL_NAMES.get(name, name)] = value
-    for place, (mask_name, names) in enumerate(by_mask(features).items()):
+    for index, (mask_name, names) in enumerate(by_mask(features).items()):
         depth = _depth(features, names)
-        sizes = tf.unstack(tf.reshape(widths[place], [-1])[:depth], depth)
+        sizes = tf.unstack(tf.reshape(widths[index], [-1])[:depth], depth)
         for name in (MODEL_NAMES.get(name, name) for name in names if name != INPUT_MASK):
             batch[name] = _of_size(batch[name], sizes)
         if depth == 1:
-            batch[mask_name] = tf.sequence_mask(lengths[:, place, 0], *sizes)
+            batch[mask_name] = tf.sequence_mask(lengths[:, index, 0], *sizes)
         else:
             real = parsed[names[0]].row_lengths(axis=depth).to_tensor()
             batch[mask_name] = tf.sequence_mask(_of_size(real, sizes[:-1]), sizes[-1])

@@ -34,7 +34,7 @@ class Elsewhere:
 
     def begin(self) -> Any:
         """Make in this process what its units are done with."""
-        sys.path += [place for place in self.path if place not in sys.path]
+        sys.path += [entry for entry in self.path if entry not in sys.path]
         for plugin in self.plugins:
             if plugin not in registry.PLUGINS:
                 registry.register(plugin)

@@ -115,11 +115,11 @@ class Examples:
             DataError: a row has a target that cannot be taught; names the place.
         """
         outputs = preprocessor.to_records(fields_of(rows, preprocessor))
-        places = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
+        row_indices = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
         columns = {STORED_NAMES.get(name, name): _values(output) for name, output in outputs.items()}
-        for number, place in enumerate(places):
+        for number, index in enumerate(row_indices):
             values = {name: column[number] for name, column in columns.items()}
-            yield Example(place, {**values, **targets.encode(rows[place])})
+            yield Example(index, {**values, **targets.encode(rows[index])})
 
     def completed(self, values: dict[str, Any]) -> dict[str, Any]:
         """Add what an example lacks that another tool has made, where it follows from the rest."""

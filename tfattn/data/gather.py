@@ -65,18 +65,18 @@ def gather(work: Work, unit: Shards) -> None:
     scattered = work.folder / SCATTERED
     with reading(scattered):
         found = results.all_opened(scattered, unit.parts)
-        parts = results.each(lambda part: _Part(part, unit.split, unit.bounds), found, place=scattered)
+        parts = results.each(lambda part: _Part(part, unit.split, unit.bounds), found, location=scattered)
     with result(work.folder / GATHERED, unit.name) as folder:
-        for place in range(len(unit.bounds) - 1):
+        for index in range(len(unit.bounds) - 1):
             with reading(scattered):
-                found = results.each(lambda part, place=place: part.of_shard(place), parts, place=scattered)
+                found = results.each(lambda part, index=index: part.of_shard(index), parts, location=scattered)
             found = [(some, columns) for some, columns in found if some]
             columns = {name: np.concatenate([one[name] for _, one in found]) for name in found[0][1]}
             records = [record for some, _ in found for record in some]
             order = np.argsort(columns.pop("keys"), kind="stable")
             labelled = have_classes(work.features)
             write_shard(
-                folder / shard_name(unit.split, unit.first + place, unit.total),
+                folder / shard_name(unit.split, unit.first + index, unit.total),
                 (records[row] for row in order),
                 **{name: values[order] for name, values in columns.items() if labelled or name != LABEL_IDS},
             )
@@ -98,24 +98,24 @@ class _Part:
             begins = (first + np.searchsorted(columns["keys"][first:last], keys)).tolist()
             begins += [last] * (len(bounds) - len(begins))
             read = {name: np.array(values[begins[0] : begins[-1]]) for name, values in columns.items()}
-            places = np.array(offsets[begins[0] : begins[-1] + 1])
-            self._runs.append(([begin - begins[0] for begin in begins], read, places))
+            positions = np.array(offsets[begins[0] : begins[-1] + 1])
+            self._runs.append(([begin - begins[0] for begin in begins], read, positions))
 
-    def of_shard(self, place: int) -> tuple[list[bytes], dict[str, np.ndarray]]:
+    def of_shard(self, index: int) -> tuple[list[bytes], dict[str, np.ndarray]]:
         """Read the records of a shard, by its place among those of the unit, and their columns."""
         found, records = [], []
-        for begins, columns, places in self._runs:
-            begin, end = begins[place : place + 2]
-            records += self._read(places[begin : end + 1])
+        for begins, columns, positions in self._runs:
+            begin, end = begins[index : index + 2]
+            records += self._read(positions[begin : end + 1])
             found.append({name: values[begin:end] for name, values in columns.items()})
         return records, {name: np.concatenate([some[name] for some in found]) for name in _COLUMNS}
 
-    def _read(self, places: np.ndarray) -> list[bytes]:
-        if len(places) < 2:
+    def _read(self, positions: np.ndarray) -> list[bytes]:
+        if len(positions) < 2:
             return []
         with self._records.open("rb") as file:
-            file.seek(int(places[0]))
-            data = file.read(int(places[-1] - places[0]))
-        if len(data) != places[-1] - places[0]:
+            file.seek(int(positions[0]))
+            data = file.read(int(positions[-1] - positions[0]))
+        if len(data) != positions[-1] - positions[0]:
             raise EOFError(f"{self._records} ends too soon")
-        return [data[start:stop] for start, stop in pairwise((places - places[0]).tolist())]
+        return [data[start:stop] for start, stop in pairwise((positions - positions[0]).tolist())]

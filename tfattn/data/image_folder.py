@@ -137,9 +137,9 @@ class ImageFolder(Source):
                 remedy=f"It counts from {Path.cwd()}." * (not root.is_absolute()),
             )
         found, empty = [], []
-        for place, inner, names in os.walk(root):
+        for current, inner, names in os.walk(root):
             inner[:] = sorted(name for name in inner if not _is_hidden(name))
-            folder = Path(place)
+            folder = Path(current)
             has_images = any(_is_image(Path(name)) for name in names)
             if folder == root:
                 if has_images:

@@ -55,9 +55,9 @@ class Shift(Transform):
         moved = integers(seeds, 2, below=2 * self.pixels + 1, draw=SHIFT) - self.pixels
         for axis in (1, 2):
             size = images.shape[axis]
-            places = tf.abs(tf.range(size) + moved[:, axis - 1 : axis])  # (B, size)
-            places = tf.clip_by_value(size - 1 - tf.abs(size - 1 - places), 0, size - 1)
-            images = tf.gather(images, places, axis=axis, batch_dims=1)
+            positions = tf.abs(tf.range(size) + moved[:, axis - 1 : axis])  # (B, size)
+            positions = tf.clip_by_value(size - 1 - tf.abs(size - 1 - positions), 0, size - 1)
+            images = tf.gather(images, positions, axis=axis, batch_dims=1)
         return {**batch, IMAGES: images}
 
 
@@ -104,7 +104,7 @@ class ColourJitter(Transform):
 
     def __call__(self, batch, seeds):
         factors = 1.0 + self.strength * (2.0 * uniform(seeds, 3, draw=JITTER) - 1.0)
-        brightness, contrast, saturation = (factors[:, place, None, None, None] for place in range(3))
+        brightness, contrast, saturation = (factors[:, channel, None, None, None] for channel in range(3))
         images = batch[IMAGES] * brightness
         mean = tf.reduce_mean(images, axis=(1, 2, 3), keepdims=True)
         images = mean + (images - mean) * contrast
@@ -131,7 +131,7 @@ class Cutout(Transform):
         for axis in (1, 2):
             size = images.shape[axis]
             begin = tf.cast(drawn[:, axis - 1 : axis] * size, tf.int32) - self.side // 2
-            places = tf.range(size)
-            inside.append((places >= begin) & (places < begin + self.side))  # (B, size)
+            positions = tf.range(size)
+            inside.append((positions >= begin) & (positions < begin + self.side))  # (B, size)
         is_cut = inside[0][:, :, None, None] & inside[1][:, None, :, None]
         return {**batch, IMAGES: tf.where(is_cut, GREY, images)}

@@ -64,15 +64,15 @@ class Local(Engine):
             free += [partial(self._others.submit, _do, step, elsewhere)] * (self.processes - 1)
             while running or left and not failed:
                 while free and left and not failed:
-                    (place, unit), begin = left.popleft(), free.pop()
-                    running[begin(unit)] = place, begin
+                    (index, unit), begin = left.popleft(), free.pop()
+                    running[begin(unit)] = index, begin
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    place, begin = running.pop(future)
+                    index, begin = running.pop(future)
                     free.append(begin)
                     if future.exception() is None:
                         advance()
                     else:
-                        failed[place] = future.exception()
+                        failed[index] = future.exception()
         if failed:
             raise _said(failed[min(failed)])
 

@@ -33,8 +33,8 @@ class MixUp(Transform):
     def __call__(self, batch, seeds):
         (own, other), (labels, others) = (tf.split(batch[name], 2) for name in (IMAGES, LABEL_IDS))
         count = tf.shape(labels)[0]
-        places = tf.cast(uniform(seeds, 1, draw=MIXUP)[:count, 0] * _POINTS, tf.int32)
-        share = tf.gather(tf.constant(self._quantiles), places)
+        indices = tf.cast(uniform(seeds, 1, draw=MIXUP)[:count, 0] * _POINTS, tf.int32)
+        share = tf.gather(tf.constant(self._quantiles), indices)
         mixed = own + (other - own) * share[:, None, None, None]
         first = {name: value[:count] for name, value in batch.items()}
         return {**first, IMAGES: mixed, MIXED_LABEL_IDS: others, MIXED_SHARES: share}

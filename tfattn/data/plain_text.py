@@ -80,20 +80,20 @@ class PlainText(EachFile):
         """Yield where each document begins, and its text."""
         held: list[str] = []
         first, characters = 1, 0
-        place = str(path)  # once, not for each of many lines
+        location = str(path)  # once, not for each of many lines
         for number, line in enumerate(lines(path, self.encoding, span=span), start=span.line if span else 1):
             if self.documents == "lines":
-                yield f"{place}:{number}", line.rstrip("\r\n")
+                yield f"{location}:{number}", line.rstrip("\r\n")
                 continue
             if not held or self.documents == "headings" and _HEADING.fullmatch(line):
-                yield f"{place}:{first}", "".join(held)
+                yield f"{location}:{first}", "".join(held)
                 held, first, characters = [], number, 0
             held.append(line)
             characters += len(line)
             if characters > LONGEST_DOCUMENT:
-                raise too_long("the document", f"{place}:{first}", LONGEST_DOCUMENT, slip="Set `documents: lines`.")
+                raise too_long("the document", f"{location}:{first}", LONGEST_DOCUMENT, slip="Set `documents: lines`.")
         text = "".join(held)
-        yield f"{place}:{first}", text[int(len(text) * self.begin) : int(len(text) * self.end)]
+        yield f"{location}:{first}", text[int(len(text) * self.begin) : int(len(text) * self.end)]
 
 
 def _rest_of_article(chunk: bytes, file: BinaryIO) -> bytes | None:

@@ -37,7 +37,7 @@ from tfattn.data.section import Data
 from tfattn.data.split_assignment import SPLITS, divide
 from tfattn.data.split_config import TRAIN
 from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
-from tfattn.data.survey import SURVEY, Places, Survey, survey
+from tfattn.data.survey import SURVEY, Occurrences, Survey, survey
 from tfattn.data.units import Work, fit_in_one_part, numbered_parts
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
@@ -101,31 +101,31 @@ def prepare(
     engine.check()
     sources = data.fingerprints()
     units = list(numbered_parts(data))
-    with _workplace(data, Path(folder), identity) as place, contextlib.closing(engine):
-        work = Work(data, place, seed)
+    with _workspace(data, Path(folder), identity) as workspace, contextlib.closing(engine):
+        work = Work(data, workspace, seed)
         # Other processes take seconds to start, which is more than a few rows take.
-        elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
+        elsewhere = Make(make, workspace.absolute(), seed) if make and not fit_in_one_part(units) else None
         engine.run(survey, units, work, elsewhere)
-        with reading(place / SURVEY):
-            surveyed = Survey(data, place, units)
+        with reading(workspace / SURVEY):
+            surveyed = Survey(data, workspace, units)
         split_of_row = divide(data, surveyed, seed)
         found = find_duplicates(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
-        assignment.write(place, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
+        assignment.write(workspace, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
         work = fit(work, surveyed, split_of_row)
 
         engine.run(scatter, units, work, elsewhere)
         present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
-        with reading(place / SCATTERED):
-            scattered = results.all_opened(place / SCATTERED, [unit.name for unit in units])
+        with reading(workspace / SCATTERED):
+            scattered = results.all_opened(workspace / SCATTERED, [unit.name for unit in units])
             splits = {split: _joined(scattered, split) for split in present}
-            gathered = {split: list(shards(place, split, units)) for split in present}
+            gathered = {split: list(shards(workspace, split, units)) for split in present}
         _check_examples(data, splits, gathered)
         engine.run(gather, [some for of_split in gathered.values() for some in of_split], work, elsewhere)
 
         # The manifest is written when the block ends, with what has been put in by then.
         written: dict[str, PreparedSplit] = {}
         with (
-            results.on_disk(results.opened(place, FITTED) / "preprocessing") as preprocessing,
+            results.on_disk(results.opened(workspace, FITTED) / "preprocessing") as preprocessing,
             files.atomic_folder(
                 folder,
                 splits=written,
@@ -139,10 +139,10 @@ def prepare(
         ):
             shutil.copytree(preprocessing, new / "preprocessing")
             for split in present:
-                with reading(place / GATHERED):
-                    _bring(place / GATHERED, new, gathered[split])
+                with reading(workspace / GATHERED):
+                    _bring(workspace / GATHERED, new, gathered[split])
                 if split != TRAIN:
-                    with reading(place / SCATTERED):
+                    with reading(workspace / SCATTERED):
                         _write_raw(new, split, scattered)
                 written[split] = {
                     "rows": splits[split]["rows"],
@@ -178,35 +178,35 @@ def read_facts(folder: str | Path) -> Facts:
 
 
 @contextlib.contextmanager
-def _workplace(data: Data, folder: Path, identity: str) -> Iterator[Folder]:
+def _workspace(data: Data, folder: Path, identity: str) -> Iterator[Folder]:
     """Yield the folder of intermediate results, with what a killed process that did the same has left there."""
-    place = files.path_of(data.work_folder or folder.parent) / f".{folder.name}.parts"
-    mark = place / f"{_MARK}{identity}"
-    with files.disk_errors(place):
+    workspace = files.path_of(data.work_folder or folder.parent) / f".{folder.name}.parts"
+    mark = workspace / f"{_MARK}{identity}"
+    with files.disk_errors(workspace):
         if identity and mark.exists():
-            note(f"goes on with what is done already: {place}")
+            note(f"goes on with what is done already: {workspace}")
         else:
-            _remove(place)
-        place.mkdir(parents=True, exist_ok=True)
+            _remove(workspace)
+        workspace.mkdir(parents=True, exist_ok=True)
         mark.touch()
         try:
-            yield place
+            yield workspace
         except (DataError, ConfigError):
-            _remove(place)
+            _remove(workspace)
             raise
         except BaseException:
             if not identity:
-                _remove(place)
+                _remove(workspace)
             raise
-        _remove(place)
+        _remove(workspace)
 
 
-def _remove(place: Folder) -> None:
+def _remove(workspace: Folder) -> None:
     """Remove what is done: its mark first, because a process that is killed meanwhile leaves a part of it."""
-    for name in results.done(place):
+    for name in results.done(workspace):
         if name.startswith(_MARK):
-            (place / name).unlink()
-    results.remove(place)
+            (workspace / name).unlink()
+    results.remove(workspace)
 
 
 def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[str, list[Shards]]) -> None:
@@ -229,7 +229,9 @@ def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[
 
 def _joined(scattered: Sequence[Result], split: str) -> SplitFindings:
     """Add what was found in all parts."""
-    parts = results.each(lambda part: json.loads((part / f"{split}.json").read_bytes()), scattered, place=scattered[0])
+    parts = results.each(
+        lambda part: json.loads((part / f"{split}.json").read_bytes()), scattered, location=scattered[0]
+    )
     unknown: dict[str, Unknown] = {}
     for part in parts:
         for name, one in part["unknown"].items():
@@ -238,8 +240,8 @@ def _joined(scattered: Sequence[Result], split: str) -> SplitFindings:
     return {
         "rows": sum(part["rows"] for part in parts),
         "classes": sum((Counter(part["classes"]) for part in parts), Counter()),
-        "left_out": Places.joined([part["left_out"] for part in parts]),
-        "truncated": Places.joined([part["truncated"] for part in parts]),
+        "left_out": Occurrences.joined([part["left_out"] for part in parts]),
+        "truncated": Occurrences.joined([part["truncated"] for part in parts]),
         "unknown": unknown,
     }
 

@@ -139,7 +139,7 @@ class Reader:
         with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
             parts = tf.constant(list(range(replicas) if local is None else local), tf.int64)
             paths = tf.constant([str(path) for path in self._records.paths])
-            lengths, rows, places = tf.constant(self._lengths), tf.constant(order.rows), tf.constant(order.places)
+            lengths, rows, positions = tf.constant(self._lengths), tf.constant(order.rows), tf.constant(order.positions)
             begins, widths, shards = tf.constant(order.begins), tf.constant(order.widths), tf.constant(order.shards)
         # tf.data would translate Python's own control flow, of which there is none, and that takes a second.
         as_it_stands = tf.autograph.experimental.do_not_convert
@@ -159,7 +159,7 @@ class Reader:
                 if with_partners:  # the last row of the batch is that of the first
                     slots, real = tf.concat([slots, count - 1 - slots], axis=0), tf.concat([real, real], axis=0)
                 mine = tf.gather(rows, begin + slots)
-                return tf.gather(stored, tf.gather(places, mine)), mine, real, widths[number]
+                return tf.gather(stored, tf.gather(positions, mine)), mine, real, widths[number]
 
             return tf.data.Dataset.range(first, last).map(batch)
 
@@ -208,11 +208,11 @@ class _Order:
         self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.begins[:-1], axis=0)
         self.shards = np.concatenate([window.shards for window in plan])
         starts = np.cumsum([0, *map(len, lengths)])
-        self.places = np.zeros(starts[-1], np.int32)
+        self.positions = np.zeros(starts[-1], np.int32)
         windows, shard, batch = [], 0, 0
         for window in plan:
             held = np.concatenate([np.arange(starts[s], starts[s + 1]) for s in window.shards])
-            self.places[held] = np.arange(len(held))
+            self.positions[held] = np.arange(len(held))
             next_shard, next_batch = shard + len(window.shards), batch + len(window.batches)
             if next_batch > start:
                 windows.append([shard, next_shard, max(batch, start), next_batch, len(held)])
@@ -226,14 +226,14 @@ def _filled(
     """Compute which rows of a batch of `count` the parts hold, part after part, and whether each is real or fills."""
     size = -(-count // updates)  # of an update
     own = -(-size // (replicas * accumulation)) * accumulation
-    places = parts[:, None, None] * own + tf.range(own)  # (parts, 1, own), in their update
-    slots = tf.range(tf.cast(updates, tf.int64))[:, None] * size + places  # (parts, updates, own)
-    slots = tf.reshape(tf.where(places < size, slots, count), [-1])
+    positions = parts[:, None, None] * own + tf.range(own)  # (parts, 1, own), in their update
+    slots = tf.range(tf.cast(updates, tf.int64))[:, None] * size + positions  # (parts, updates, own)
+    slots = tf.reshape(tf.where(positions < size, slots, count), [-1])
     real = slots < count
     return tf.where(real, slots, 0), real
 
 
 def _divided(value: tf.Tensor, parts: int, axis: int = 0) -> tf.Tensor:
     """Divide an axis: (parts * n, ...) -> (parts, n, ...)."""
-    sizes = [tf.shape(value)[place] if size is None else size for place, size in enumerate(value.shape)]
+    sizes = [tf.shape(value)[index] if size is None else size for index, size in enumerate(value.shape)]
     return tf.reshape(value, [*sizes[:axis], parts, -1, *sizes[axis + 1 :]])

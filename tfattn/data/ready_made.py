@@ -61,10 +61,10 @@ class ReadyMade(Examples):
             yield from self._like.of(rows, preprocessor, targets, drawing)
             return
         features = self.features(rows[0], preprocessor, targets)
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             values = self._like.completed(json.loads(row.fields[EXAMPLE]))
             _check(values, features, preprocessor, row.where)
-            yield Example(place, {name: values[name] for name in features})
+            yield Example(index, {name: values[name] for name in features})
 
 
 def _are_made(rows: Sequence[Row]) -> bool:

@@ -61,7 +61,7 @@ def opened(folder: Folder, name: str) -> Result:
     return folder / name if isinstance(folder, Path) else PackedPath.of(folder / name)
 
 
-def each(read: Callable[[Any], Read], found: Sequence[Any], *, place: Folder | Result) -> list[Read]:
+def each(read: Callable[[Any], Read], found: Sequence[Any], *, location: Folder | Result) -> list[Read]:
     """Read a lot of files or results, in their order; at an address several at once.
 
     Args:
@@ -69,7 +69,7 @@ def each(read: Callable[[Any], Read], found: Sequence[Any], *, place: Folder | R
         found: all of them.
         place: where they stand, or one of them.
     """
-    if isinstance(place, Path):
+    if isinstance(location, Path):
         return [read(one) for one in found]
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as requests:
         return list(requests.map(read, found))
@@ -77,7 +77,7 @@ def each(read: Callable[[Any], Read], found: Sequence[Any], *, place: Folder | R
 
 def all_opened(folder: Folder, names: Sequence[str]) -> list[Result]:
     """Open a lot of results, as `opened` does one."""
-    return each(partial(opened, folder), names, place=folder)
+    return each(partial(opened, folder), names, location=folder)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from tfattn.data.results import result
 from tfattn.data.split_assignment import SPLITS
 from tfattn.data.split_config import TRAIN
 from tfattn.data.splitmix64 import nth_keys
-from tfattn.data.survey import Places, complete_rows
+from tfattn.data.survey import Occurrences, complete_rows
 from tfattn.data.units import Rows, Work
 from tfattn.features import LABEL_IDS
 from tfattn.formats.source import Row
@@ -43,11 +43,13 @@ def scatter(work: Work, unit: Rows) -> None:
     """
     assigned = assignment.read(work.folder, unit, work.seed)
     with result(work.folder / SCATTERED, unit.name) as folder:
-        boxes = [_Buffer(split, work, folder) for split in SPLITS]
-        for box, places, rows in _batches(complete_rows(work.data, unit), assigned.split_of_row, boxes):
-            box.add(rows, seeds=assigned.seeds[places], keys=assigned.keys[places], numbers=assigned.numbers[places])
-        for number, box in enumerate(boxes):
-            box.close(is_leaked=assigned.is_leaked[assigned.split_of_row == number])
+        buffers = [_Buffer(split, work, folder) for split in SPLITS]
+        for buffer, indices, rows in _batches(complete_rows(work.data, unit), assigned.split_of_row, buffers):
+            buffer.add(
+                rows, seeds=assigned.seeds[indices], keys=assigned.keys[indices], numbers=assigned.numbers[indices]
+            )
+        for number, buffer in enumerate(buffers):
+            buffer.close(is_leaked=assigned.is_leaked[assigned.split_of_row == number])
 
 
 class _Buffer:
@@ -68,7 +70,7 @@ class _Buffer:
         self._bytes = 0
         self._runs: list[dict[str, np.ndarray]] = []  # the columns of those that are written
         self._rows, self._classes = 0, Counter[str]()
-        self._left_out, self._truncated = Places(), Places()
+        self._left_out, self._truncated = Occurrences(), Occurrences()
         self._unknown: dict[str, Unknown] = {}
 
     def add(self, rows: Sequence[Row], *, seeds: np.ndarray, keys: np.ndarray, numbers: np.ndarray) -> None:
@@ -77,8 +79,8 @@ class _Buffer:
         is_training = self.split == TRAIN
         if is_training:
             is_out = examples.excluded(rows, preprocessing)
-            for place in np.flatnonzero(is_out):
-                self._left_out.add(rows[place].where)
+            for index in np.flatnonzero(is_out):
+                self._left_out.add(rows[index].where)
             rows = list(compress(rows, ~is_out))
             seeds, keys, numbers = seeds[~is_out], keys[~is_out], numbers[~is_out]
             if not rows:
@@ -86,8 +88,8 @@ class _Buffer:
         else:
             with open(self._raw, "a", encoding="utf-8") as file:
                 file.writelines(map(line_of_row, rows))
-        for place in np.flatnonzero(examples.truncated(rows, preprocessing)):
-            self._truncated.add(rows[place].where)
+        for index in np.flatnonzero(examples.truncated(rows, preprocessing)):
+            self._truncated.add(rows[index].where)
         for name, found in examples.unknown(rows, preprocessing).items():
             self._unknown[name] = self._unknown.get(name, Unknown()) + found
         self._rows += len(rows)
@@ -148,7 +150,7 @@ class _Buffer:
         order = np.argsort(columns["keys"], kind="stable")
         self._runs.append({name: values[order] for name, values in columns.items()})
         with open(self._folder / f"{self.split}.records", "ab") as file:
-            file.writelines(self._records[place] for place in order)
+            file.writelines(self._records[index] for index in order)
         self._records, self._bytes = [], 0
         self._columns = {name: [] for name in _DTYPES}
 
@@ -170,19 +172,19 @@ def _characters(value: Any) -> int:
 
 
 def _batches(
-    rows: Iterator[Row], split_of_row: np.ndarray, boxes: list[_Buffer]
+    rows: Iterator[Row], split_of_row: np.ndarray, buffers: list[_Buffer]
 ) -> Iterator[tuple[_Buffer, list[int], list[Row]]]:
     """Group rows of one split, as many as are encoded together, with their places in the part."""
-    waiting: list[tuple[list[int], list[Row], list[int]]] = [([], [], [0]) for _ in boxes]
-    for place, row in enumerate(rows):
-        places, some, [characters] = waiting[split_of_row[place]]
+    waiting: list[tuple[list[int], list[Row], list[int]]] = [([], [], [0]) for _ in buffers]
+    for index, row in enumerate(rows):
+        indices, some, [characters] = waiting[split_of_row[index]]
         more = sum(map(_characters, row.fields.values()))
         if some and (len(some) == ROWS_AT_ONCE or characters + more > CHARACTERS_AT_ONCE):
-            yield boxes[split_of_row[place]], places, some
-            places, some, characters = [], [], 0
-        places.append(place)
+            yield buffers[split_of_row[index]], indices, some
+            indices, some, characters = [], [], 0
+        indices.append(index)
         some.append(row)
-        waiting[split_of_row[place]] = places, some, [characters + more]
-    for box, (places, some, _) in zip(boxes, waiting, strict=True):
+        waiting[split_of_row[index]] = indices, some, [characters + more]
+    for buffer, (indices, some, _) in zip(buffers, waiting, strict=True):
         if some:
-            yield box, places, some
+            yield buffer, indices, some

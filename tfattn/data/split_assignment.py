@@ -39,7 +39,7 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
         if data.targets.is_stratified
         else DictionaryEncoded([""], np.zeros(len(numbers), np.int32)),
         seed,
-        places=_Places(survey, numbers),
+        locations=_Locations(survey, numbers),
         with_validation=data.validation_source is None,
         groups=survey.groups[numbers] if data.split.group else None,
     )
@@ -50,7 +50,7 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
     return split_of_row
 
 
-class _Places:
+class _Locations:
     """The places of some rows."""
 
     def __init__(self, survey: Survey, numbers: np.ndarray):

@@ -74,7 +74,7 @@ class Split:
         classes: Sequence[str] | DictionaryEncoded,
         seed: int,
         *,
-        places: Sequence[str] | None = None,
+        locations: Sequence[str] | None = None,
         with_validation: bool = True,
         groups: Sequence[str] | DictionaryEncoded | None = None,
     ) -> dict[str, np.ndarray]:
@@ -98,7 +98,7 @@ class Split:
         classes = classes if isinstance(classes, DictionaryEncoded) else DictionaryEncoded.of(classes)
         groups = groups if groups is None or isinstance(groups, DictionaryEncoded) else DictionaryEncoded.of(groups)
         if (with_validation and (self.validation or self.folds)) or self.test:
-            _check_classes(classes, places)
+            _check_classes(classes, locations)
         if groups is None and not self.folds:
             return self._by_rows(classes, seed, self.validation if with_validation else 0.0)
         rows = {TRAIN: np.arange(len(classes))} if groups is not None else self._by_rows(classes, seed, 0.0)
@@ -160,27 +160,27 @@ def _apportioned(counts: np.ndarray, fraction: float, most: np.ndarray) -> np.nd
     return np.minimum(np.maximum(rows, int(fraction > 0)), most)
 
 
-def _check_classes(classes: DictionaryEncoded, places: Sequence[str] | None) -> None:
+def _check_classes(classes: DictionaryEncoded, locations: Sequence[str] | None) -> None:
     counts = classes.counts
     is_rare = np.array([count == 1 for count in counts.values()], bool)
     if not is_rare.any():
         return
     rare = {classes.names[classes.codes[row]]: row for row in np.flatnonzero(is_rare[classes.codes])}
-    places = places or [f"row:{row}" for row in range(len(classes))]
+    locations = locations or [f"row:{row}" for row in range(len(classes))]
     name, row = next(iter(rare.items()))
     if seem_numbers(counts):
         raise DataError(
             "the column of the label seems to hold numbers",
-            where=places[row].rpartition(":")[0],
+            where=locations[row].rpartition(":")[0],
             expected="a few classes, each in several rows",
             received=f"{len(counts):,} different values in {len(classes):,} rows, {len(rare):,} of them in one row each"
             f", such as {listed(rare, SHOWN_NUMBERS)}",
             remedy=NUMBERS,
         )
-    lines = [f"{name!r} in line {places[row].rpartition(':')[2]}" for name, row in rare.items()]
+    lines = [f"{name!r} in line {locations[row].rpartition(':')[2]}" for name, row in rare.items()]
     raise DataError(
         f"the class {name!r} has one row" if len(rare) == 1 else f"{len(rare):,} classes have one row each",
-        where=places[row],
+        where=locations[row],
         expected="at least 2, one to train and one to measure",
         received=listed(lines) if len(rare) > 1 else "",
         remedy="Add rows of such classes, take them out, or give a `validation_source`.",

@@ -60,8 +60,8 @@ class SplitTexts:
         """Count the pieces, and the words that are unknown."""
         (field,) = preprocessor.fields
         unknown = np.flatnonzero(self.pieces == preprocessor.pieces.vocabulary.id(UNKNOWN))
-        places = np.unique(np.searchsorted(self.begins, unknown, side="right") - 1)
+        indices = np.unique(np.searchsorted(self.begins, unknown, side="right") - 1)
         words = ()
-        if len(places):
-            words = preprocessor.pieces.unknown(tf.constant([self.lines[place] for place in places]))[1].numpy()
+        if len(indices):
+            words = preprocessor.pieces.unknown(tf.constant([self.lines[index] for index in indices]))[1].numpy()
         return {field: Unknown.of(len(self.pieces), words)}

@@ -178,13 +178,13 @@ def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, Unkn
     }
 
 
-def _brief(places: list[str]) -> str:
+def _brief(locations: list[str]) -> str:
     """`reports.csv:12, 40` for a table."""
     lines: dict[str, list[str]] = defaultdict(list)
-    for place in places:
-        file, _, line = place.rpartition(":")
+    for location in locations:
+        file, _, line = location.rpartition(":")
         is_line = line.isdecimal()
-        lines[Path(file if is_line else place).name] += [line] if is_line else []
+        lines[Path(file if is_line else location).name] += [line] if is_line else []
     return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())
 
 

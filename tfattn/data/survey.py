@@ -23,21 +23,21 @@ SHOWN_ROWS = 5
 MAX_VALUES = 1000  # of a role that rows are kept aside by, for a message
 
 
-class Places:
+class Occurrences:
     """A count of rows, and the places of the first."""
 
     def __init__(self) -> None:
         self.rows, self.first = 0, list[str]()
 
-    def add(self, place: str) -> None:
+    def add(self, location: str) -> None:
         self.rows += 1
         if len(self.first) < SHOWN_ROWS:
-            self.first.append(place)
+            self.first.append(location)
 
     @staticmethod
     def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Add what `vars` gave of several, in the order of the rows."""
-        first = [place for part in parts for place in part["first"]]
+        first = [location for part in parts for location in part["first"]]
         return {"rows": sum(part["rows"] for part in parts), "first": first[:SHOWN_ROWS]}
 
 
@@ -48,17 +48,17 @@ def survey(work: Work, unit: Rows) -> None:
         DataError: a row cannot be read; names the place.
     """
     data = work.data
-    dropped = {role: Places() for role in data.needed_roles(unit.source)}
-    remarks: defaultdict[str, Places] = defaultdict(Places)
+    dropped = {role: Occurrences() for role in data.needed_roles(unit.source)}
+    remarks: defaultdict[str, Occurrences] = defaultdict(Occurrences)
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     roles = data.compared_roles(unit.source)
-    places, texts, strata, groups, is_held_out = [], [], [], [], []
+    locations, texts, strata, groups, is_held_out = [], [], [], [], []
     for row in complete_rows(data, unit, dropped):
         data.preprocessing.check(row.fields, row.where)
         data.targets.check(row)
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
-        places.append(row.where)
+        locations.append(row.where)
         texts.append(_hash(normalized(row, roles)))
         strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
@@ -68,16 +68,16 @@ def survey(work: Work, unit: Rows) -> None:
                 seen.add(row.fields[role].strip())
     columns = {"strata": DictionaryEncoded.of(strata), "groups": DictionaryEncoded.of(groups)}
     found = {
-        "dropped": {role: vars(places) for role, places in dropped.items()},
-        "remarks": {remark: vars(places) for remark, places in remarks.items()},
+        "dropped": {role: vars(locations) for role, locations in dropped.items()},
+        "remarks": {remark: vars(locations) for remark, locations in remarks.items()},
         "values": {role: sorted(seen) for role, seen in values.items()},
         **{name: column.names for name, column in columns.items()},
     }
     with result(work.folder / SURVEY, unit.name) as folder:
         if data.sources[unit.source].rows_are_files:
-            np.save(folder / "paths.npy", np.array([place.encode() for place in places], bytes))
+            np.save(folder / "paths.npy", np.array([location.encode() for location in locations], bytes))
         else:
-            np.save(folder / "lines.npy", np.array([line_of(place) for place in places], np.int64))
+            np.save(folder / "lines.npy", np.array([line_of(location) for location in locations], np.int64))
         np.save(folder / "texts.npy", np.array(texts, np.uint64))
         np.save(folder / "is_held_out.npy", np.array(is_held_out, bool))
         for name, column in columns.items():
@@ -120,10 +120,10 @@ class Survey:
         )
         counts = self._each(lambda part: len(arrays.opened(part / "texts.npy")))
         self.starts = np.cumsum([0, *counts])
-        self.dropped, self.remarks = (_places(found, kind) for kind in ("dropped", "remarks"))
+        self.dropped, self.remarks = (_locations(found, kind) for kind in ("dropped", "remarks"))
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
-        self._places = lru_cache(maxsize=4)(self._places_of)
+        self._locations = lru_cache(maxsize=4)(self._locations_of)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -131,8 +131,8 @@ class Survey:
     def __getitem__(self, row: int) -> str:
         """Return the place of a row: file and line, or the path of a file of its own."""
         part = int(np.searchsorted(self.starts, row, side="right")) - 1
-        path, place = self._paths[part], self._places(part)[row - self.starts[part]]
-        return bytes(place).decode() if path is None else f"{path}:{place}"
+        path, location = self._paths[part], self._locations(part)[row - self.starts[part]]
+        return bytes(location).decode() if path is None else f"{path}:{location}"
 
     @cached_property
     def is_apart(self) -> np.ndarray:
@@ -144,29 +144,29 @@ class Survey:
         numbers = np.flatnonzero(rows)
         return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
 
-    def _places_of(self, part: int) -> np.ndarray:
+    def _locations_of(self, part: int) -> np.ndarray:
         return arrays.opened(self._folders[part] / ("lines.npy" if self._paths[part] else "paths.npy"))
 
     def _columns(self, name: str) -> list[np.ndarray]:
         return self._each(lambda part: arrays.load(part / f"{name}.npy"))
 
     def _each(self, read: Callable[[Result], Read]) -> list[Read]:
-        return results.each(read, self._folders, place=self._folders[0])
+        return results.each(read, self._folders, location=self._folders[0])
 
 
-def _places(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
+def _locations(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
     """Add the counts that parts have under the same names."""
     names = dict.fromkeys(name for part in parts for name in part[kind])
-    return {name: Places.joined([part[kind][name] for part in parts if name in part[kind]]) for name in names}
+    return {name: Occurrences.joined([part[kind][name] for part in parts if name in part[kind]]) for name in names}
 
 
-def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = None) -> Iterator[Row]:
+def complete_rows(data: Data, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
     """Read the rows of a part; those that lack what is needed are left out, and counted.
 
     Raises:
         DataError: a row cannot be read, or a value that should be text is none; names the place.
     """
-    dropped = defaultdict(Places) if dropped is None else dropped
+    dropped = defaultdict(Occurrences) if dropped is None else dropped
     roles, texts = data.needed_roles(unit.source), data.text_roles(unit.source)
     for row in data.sources[unit.source].rows(unit.part):
         for role in texts:
@@ -184,9 +184,9 @@ def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = No
             dropped[empty].add(row.where)
 
 
-def line_of(place: str) -> int:
+def line_of(location: str) -> int:
     """Return the line of a place, which is file and line."""
-    return int(place.rpartition(":")[2])
+    return int(location.rpartition(":")[2])
 
 
 def normalized(row: Row, roles: Sequence[str]) -> str:

@@ -88,10 +88,10 @@ class Tags(Target):
             to_iob2(tags, "iob2")
         except TagError as error:
             raise DataError(
-                f"tag {error.place + 1} is not IOB2",
+                f"tag {error.index + 1} is not IOB2",
                 where=row.where,
                 expected=error.expected,
-                received=repr(tags[error.place]),
+                received=repr(tags[error.index]),
                 remedy="Only the source `conll` reads tags of other schemes.",
             ) from None
         if self._known:
@@ -130,8 +130,8 @@ class Tags(Target):
     def words(self, row: Row) -> list[TaggedWord]:
         """List the words of a row, or the characters where these have the tags, in order."""
         tags = tags_of(row.fields[TAGS], row.where)
-        places = words_of(row.fields[TEXT], tags)
-        return [TaggedWord(start, *self._labels(tag)) for (start, _), tag in zip(places, tags, strict=True)]
+        spans = words_of(row.fields[TEXT], tags)
+        return [TaggedWord(start, *self._labels(tag)) for (start, _), tag in zip(spans, tags, strict=True)]
 
     def _labels(self, tag: str) -> tuple[int, int]:
         if tag == OUTSIDE:

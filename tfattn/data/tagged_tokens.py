@@ -27,8 +27,8 @@ class TaggedTokens(Examples):
 
     def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Tags, drawing: Drawing) -> Iterator[Example]:
         made = super().of(rows, preprocessor, targets, drawing)
-        for place, windows in itertools.groupby(made, key=lambda example: example.row):
-            yield from _labelled(list(windows), targets.words(rows[place]))
+        for index, windows in itertools.groupby(made, key=lambda example: example.row):
+            yield from _labelled(list(windows), targets.words(rows[index]))
 
 
 def _labelled(windows: Sequence[Example], words: Sequence) -> Iterator[Example]:

@@ -40,8 +40,8 @@ def examples(columns: Mapping[str, Lists]) -> list[bytes]:
             lists = [b"".join(_field(_FIRST, value) for value in values) for values in lists]
             written.append([_before(key, kind, len(some)) + some for some in lists])
         else:
-            data, places = _numbers(lists, dtype)
-            pairs = pairwise(places)
+            data, offsets = _numbers(lists, dtype)
+            pairs = pairwise(offsets)
             written.append([_before_packed(key, kind, end - begin) + data[begin:end] for begin, end in pairs])
     return [_field(_FIRST, b"".join(entries)) for entries in zip(*written, strict=True)]
 

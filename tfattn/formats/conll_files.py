@@ -139,8 +139,8 @@ class ConllFile(Source):
         return len(record)
 
     def _row(self, number: int, records: Sequence[Sequence[str]]) -> Row:
-        places = {role: column - 1 if column > 0 else column for role, column in self._columns.items()}
-        fields: dict[str, Any] = {role: [record[place] for record in records] for role, place in places.items()}
+        indices = {role: column - 1 if column > 0 else column for role, column in self._columns.items()}
+        fields: dict[str, Any] = {role: [record[index] for record in records] for role, index in indices.items()}
         words = [NO_BREAK_SPACE.join(word.split()) or NO_BREAK_SPACE for word in fields.get(TEXT, ())]
         if TEXT in fields:
             fields[TEXT] = (" " if self.spaces else "").join(words)
@@ -152,9 +152,9 @@ class ConllFile(Source):
             except TagError as error:
                 raise DataError(
                     f"a tag that is not {self.scheme}",
-                    where=f"{self.path}:{number + error.place}",
+                    where=f"{self.path}:{number + error.index}",
                     expected=error.expected,
-                    received=repr(fields[TAGS][error.place]),
+                    received=repr(fields[TAGS][error.index]),
                     remedy=error.remedy,
                 ) from None
             if words and not self.spaces:

@@ -174,7 +174,7 @@ class CsvFile(Source):
         """Return line and column, from 1, of the field that is too long, or else of the last, which does not end."""
         csv.field_size_limit(2 * LONGEST_ROW)
         [fields] = csv.reader(row.lines, **self._dialect)
-        column = next((place for place, field in enumerate(fields) if len(field) > LONGEST_TEXT), len(fields) - 1)
+        column = next((index for index, field in enumerate(fields) if len(field) > LONGEST_TEXT), len(fields) - 1)
         lines_before = sum(len(re.findall("\r\n|\r|\n", field)) for field in fields[:column])
         return row.first + lines_before, column + 1
 
@@ -196,11 +196,11 @@ class CsvFile(Source):
     def _columns(self, first: list[str], where: str) -> dict[str, Read]:
         """Find the columns of each role; return what reads its value from a record."""
         names = first if self.header else [str(number) for number in range(1, len(first) + 1)]
-        places: dict[str, list[int]] = {}
-        for place, name in enumerate(names):
-            places.setdefault(name, []).append(place)
+        indices: dict[str, list[int]] = {}
+        for index, name in enumerate(names):
+            indices.setdefault(name, []).append(index)
         for role, column in ((role, column) for role, columns in self.fields.items() for column in columns_in(columns)):
-            if column not in places:
+            if column not in indices:
                 raise DataError(
                     f"there is no column for `{role}`",
                     where=where,
@@ -208,17 +208,17 @@ class CsvFile(Source):
                     received=repr(column),
                     remedy=self._remedy(column, first),
                 )
-            if len(places[column]) > 1:
+            if len(indices[column]) > 1:
                 raise DataError(
                     f"several columns are called {column!r}",
                     where=where,
                     expected=f"one, for `{role}`",
-                    received=f"columns {listed(str(place + 1) for place in places[column])}",
+                    received=f"columns {listed(str(index + 1) for index in indices[column])}",
                     remedy="Rename all but one of them in the first row.",
                 )
-        place_of = {column: found[0] for column, found in places.items()}
+        index_of = {column: found[0] for column, found in indices.items()}
         return {
-            role: itemgetter(place_of[columns]) if isinstance(columns, str) else _list_of(columns, place_of)
+            role: itemgetter(index_of[columns]) if isinstance(columns, str) else _list_of(columns, index_of)
             for role, columns in self.fields.items()
         }
 
@@ -240,8 +240,8 @@ class CsvFile(Source):
         )
 
 
-def _list_of(columns: Columns, places: dict[str, int]) -> Read:
-    return lambda record: value_of(columns, lambda column: record[places[column]])
+def _list_of(columns: Columns, indices: dict[str, int]) -> Read:
+    return lambda record: value_of(columns, lambda column: record[indices[column]])
 
 
 class _RowLines:

@@ -47,7 +47,7 @@ _BYTE_ORDER_MARKS = {
 
 
 @dataclass(frozen=True)
-class Place:
+class BadLine:
     """A place in a file that is not text: its line, and what was found there."""
 
     line: int
@@ -77,25 +77,25 @@ def likely_kind(head: bytes) -> tuple[str, str] | None:
     return next(((kind, remedy) for start, kind, remedy in _KINDS if re.match(start, head, re.DOTALL)), None)
 
 
-def not_text(path: AnyPath, encoding: str, place: Place) -> DataError:
+def not_text(path: AnyPath, encoding: str, bad_line: BadLine) -> DataError:
     """Make the error of a line that cannot be decoded; its remedy names the encoding that the file seems to have."""
     likely = likely_encoding(_head(path), encoding)
     if likely:
         remedy = f"The file seems to be {likely}: set `encoding: {likely}`."
-    elif place.received == NUL:
+    elif bad_line.received == NUL:
         remedy = "Remove it, or check that the file is text."
     else:
         remedy = "Set `encoding:` to that of the file, such as cp1252, latin-1, utf-16 or gb18030."
     return DataError(
         "the row cannot be decoded",
-        where=f"{path}:{place.line}",
+        where=f"{path}:{bad_line.line}",
         expected=f"{encoding} text",
-        received=place.received,
+        received=bad_line.received,
         remedy=remedy,
     )
 
 
-def first_undecodable(path: AnyPath, encoding: str) -> Place:
+def first_undecodable(path: AnyPath, encoding: str) -> BadLine:
     """Find the line in which decoding a file fails, which Python, reading ahead, does not tell."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
@@ -108,11 +108,11 @@ def first_undecodable(path: AnyPath, encoding: str) -> Place:
             except UnicodeDecodeError as error:
                 decoder.setstate(state)
                 good = decoder.decode(error.object[len(state[0]) : error.start])
-                return Place(line + good.count("\n"), f"byte 0x{error.object[error.start]:02x}")
+                return BadLine(line + good.count("\n"), f"byte 0x{error.object[error.start]:02x}")
             except UnicodeError as error:  # such as UTF-16 without its byte-order mark
-                return Place(line, str(error))
+                return BadLine(line, str(error))
             if not chunk:
-                return Place(line, "something else")
+                return BadLine(line, "something else")
 
 
 def _head(path: AnyPath) -> bytes:

@@ -85,19 +85,19 @@ def header_of(data: bytes) -> Header | None:
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
     """Find the frame of a JPEG: segments follow each other, each behind a marker and its length."""
-    place = 2
+    offset = 2
     while True:
-        while data[place] == 0xFF and data[place + 1] == 0xFF:  # filling
-            place += 1
-        marker = data[place + 1]
-        if data[place] != 0xFF or marker == 0xDA:  # pixels begin, and there was no frame
+        while data[offset] == 0xFF and data[offset + 1] == 0xFF:  # filling
+            offset += 1
+        marker = data[offset + 1]
+        if data[offset] != 0xFF or marker == 0xDA:  # pixels begin, and there was no frame
             raise IndexError
         if marker in range(0xC0, 0xD0) and marker not in (0xC4, 0xC8, 0xCC):
-            return struct.unpack_from(">HH", data, place + 5)
+            return struct.unpack_from(">HH", data, offset + 5)
         if marker == 0x01 or marker in range(0xD0, 0xD8):  # markers without a length
-            place += 2
+            offset += 2
         else:
-            place += 2 + struct.unpack_from(">H", data, place + 2)[0]
+            offset += 2 + struct.unpack_from(">H", data, offset + 2)[0]
 
 
 def _png_size(data: bytes) -> tuple[int, int]:

@@ -54,9 +54,9 @@ class SquadFile(Source):
             DataError: the file cannot be read, or is not of this form; names the article, paragraph and question.
         """
         number = 0
-        for place, article in _each(self._read(), "data", str(self.path)):
-            title = _text(article, "title", place) if "title" in article else ""
-            for inner, paragraph in _each(article, "paragraphs", place):
+        for location, article in _each(self._read(), "data", str(self.path)):
+            title = _text(article, "title", location) if "title" in article else ""
+            for inner, paragraph in _each(article, "paragraphs", location):
                 context = _text(paragraph, "context", inner)
                 for where, question in _each(paragraph, "qas", inner):
                     number += 1
@@ -111,16 +111,16 @@ def _each(inside: dict[str, Any], key: str, where: str) -> Iterator[tuple[str, d
 def _answers(question: dict[str, Any], where: str) -> list[dict[str, Any]]:
     answers = []
     if question.get("is_impossible") is not True:
-        for place, answer in _each(question, ANSWERS, where):
+        for location, answer in _each(question, ANSWERS, where):
             start = answer.get("answer_start")
             if type(start) is not int:
                 raise DataError(
                     "`answer_start` is no whole number",
-                    where=place,
+                    where=location,
                     expected="a place in the context",
                     received=json.dumps(start)[:40],
                 )
-            answers.append({"text": _text(answer, "text", place), "start": start})
+            answers.append({"text": _text(answer, "text", location), "start": start})
     return answers
 
 

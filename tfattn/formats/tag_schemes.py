@@ -26,9 +26,9 @@ class TagError(Exception):
         remedy: what to do about it.
     """
 
-    def __init__(self, place: int, expected: str, remedy: str = ""):
+    def __init__(self, index: int, expected: str, remedy: str = ""):
         super().__init__(expected)
-        self.place, self.expected, self.remedy = place, expected, remedy
+        self.index, self.expected, self.remedy = index, expected, remedy
 
 
 def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
@@ -43,14 +43,14 @@ def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
     """
     converted = []
     before = ""  # the type of the entity that the next word may continue
-    for place, tag in enumerate(tags):
-        prefix, kind = _parts(tag, scheme, place)
+    for index, tag in enumerate(tags):
+        prefix, kind = _parts(tag, scheme, index)
         if scheme == "bioes" and before and (prefix in (BEGIN, SINGLE) or kind != before):
-            raise TagError(place, f"I-{before} or E-{before}, as the entity before has no end")
+            raise TagError(index, f"I-{before} or E-{before}, as the entity before has no end")
         begins = prefix in (BEGIN, SINGLE) or kind != before
         if begins and prefix in (INSIDE, END) and scheme != "iob1":
             iob1 = "Where the file tags entities from their first word on so, set `scheme: iob1`."
-            raise TagError(place, f"B-{kind} where an entity begins", iob1 if scheme == "iob2" else "")
+            raise TagError(index, f"B-{kind} where an entity begins", iob1 if scheme == "iob2" else "")
         converted.append(f"{BEGIN if begins else INSIDE}-{kind}" if kind else OUTSIDE)
         before = "" if prefix in (END, SINGLE) else kind
     if scheme == "bioes" and before:
@@ -74,11 +74,11 @@ def spans(tags: Sequence[str]) -> list[Span]:
         [Span(label='PER', first=0, last=1), Span(label='LOC', first=3, last=3)]
     """
     found: list[Span] = []
-    for place, tag in enumerate(tags):
+    for index, tag in enumerate(tags):
         if tag.startswith(BEGIN):
-            found.append(Span(type_of(tag), place, place))
+            found.append(Span(type_of(tag), index, index))
         elif tag != OUTSIDE:
-            found[-1] = found[-1]._replace(last=place)
+            found[-1] = found[-1]._replace(last=index)
     return found
 
 
@@ -98,12 +98,12 @@ def type_of(tag: str) -> str:
     return "" if tag == OUTSIDE else tag[2:]
 
 
-def _parts(tag: str, scheme: Scheme, place: int) -> tuple[str, str]:
+def _parts(tag: str, scheme: Scheme, index: int) -> tuple[str, str]:
     """Divide a tag into its prefix and the type of the entity; O has neither."""
     prefix, dash, kind = tag.partition("-")
     if tag == OUTSIDE:
         return "", ""
     if not kind or prefix not in _PREFIXES[scheme]:
         forms = ", ".join(f"{letter}-TYPE" for letter in _PREFIXES[scheme])
-        raise TagError(place, f"O, {forms}", "Check which column `fields.tags` names, and `scheme`.")
+        raise TagError(index, f"O, {forms}", "Check which column `fields.tags` names, and `scheme`.")
     return prefix, kind

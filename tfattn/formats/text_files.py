@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 from tfattn import files
 from tfattn.errors import ConfigError, DataError
 from tfattn.files import AnyPath, CompressedPath
-from tfattn.formats.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
+from tfattn.formats.file_kinds import NUL, BadLine, check_kind, first_undecodable, not_text
 from tfattn.formats.limits import LONGEST_ROW, too_long
 from tfattn.formats.parts import Span, is_divisible, open_span, spans
 
@@ -103,10 +103,10 @@ def lines(
             first = span.line if span else 1
             for number, line in enumerate(iter(lambda: file.readline(longest + 2), ""), start=first):
                 if "\0" in line:
-                    raise not_text(path, encoding, Place(number, NUL))
+                    raise not_text(path, encoding, BadLine(number, NUL))
                 if number == 1:
                     if line.startswith(_REVERSED_MARK):
-                        raise not_text(path, encoding, Place(number, "a byte-order mark with its bytes reversed"))
+                        raise not_text(path, encoding, BadLine(number, "a byte-order mark with its bytes reversed"))
                     line = line.lstrip(_MARK)  # several, where programs have added one each
                 if len(line) > longest and len(line.rstrip("\r\n")) > longest:
                     raise too_long("the line", f"{path}:{number}", longest)
