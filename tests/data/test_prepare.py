@@ -224,7 +224,7 @@ def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):
 
 
 def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("tfattn.data.scatter.MAX_BATCH_ROWS", 4)
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
     labels = files.read_manifest(tmp_path / "prepared")["targets"]["labels"]
@@ -232,7 +232,7 @@ def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, mo
 
 
 def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("tfattn.data.scatter.MAX_BATCH_ROWS", 2)
     validation = table([("report 1 is quite loud", "leak"), ("very quite new one", "noise")], "validation.csv")
     words = WordPiece(vocabulary_size=400)
     prepare(section(table(ROWS), preprocessing=words, validation_source=validation), tmp_path / "prepared", seed=3)
@@ -263,7 +263,7 @@ def test_it_learns_from_a_sample_of_very_many_rows_unless_it_counts_them(
 
 
 def test_long_texts_are_encoded_a_few_at_a_time(table, section, words, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.scatter.CHARACTERS_AT_ONCE", 60)
+    monkeypatch.setattr("tfattn.data.scatter.MAX_BATCH_CHARACTERS", 60)
     sizes = []
 
     class Watched(words):

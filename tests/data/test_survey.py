@@ -15,7 +15,7 @@ def test_places_of_parts_are_the_first_of_the_whole():
     parts = [Occurrences(), Occurrences(), Occurrences()]
     for line in range(9):
         parts[line // 4].add(f"x.csv:{line}")
-    assert Occurrences.joined([vars(part) for part in parts]) == {
+    assert Occurrences.merge([vars(part) for part in parts]) == {
         "rows": 9,
         "first": [f"x.csv:{line}" for line in range(SHOWN_ROWS)],
     }

@@ -1,4 +1,4 @@
-"""Which rows train and which measure, and where each stands among the others."""
+"""Assignment of surveyed rows to splits."""
 
 import numpy as np
 
@@ -11,19 +11,19 @@ from tfattn.errors import DataError, listed, nearest
 SPLITS = (TRAIN, VALIDATION, TEST)
 
 
-def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
+def assign_splits(data: Data, survey: Survey, seed: int) -> np.ndarray:
     """Assign every row to a split.
 
     Args:
         data: the `data` section.
-        survey: what is known of the N rows.
-        seed: of the division.
+        survey: the survey of the N rows.
+        seed: seed of the split.
 
     Returns:
-        the split of each row, its place in SPLITS: (N,) int8.
+        (N,) int8, the index in SPLITS of each row.
 
     Raises:
-        DataError: no row is complete, or none is left for a split; names the place.
+        DataError: no row is complete, or a split has no rows; names the file.
     """
     _check_complete(data, survey)
     _check_held_out(data, survey)
@@ -51,7 +51,7 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
 
 
 class _Locations:
-    """The places of some rows."""
+    """The locations of selected rows."""
 
     def __init__(self, survey: Survey, numbers: np.ndarray):
         self._survey, self._numbers = survey, numbers
@@ -65,7 +65,7 @@ def _check_complete(data: Data, survey: Survey) -> None:
     present = {unit.source for unit, size in zip(survey.units, sizes, strict=True) if size}
     for key, source in data.sources.items():
         if key not in present:
-            next(source.rows())  # a file without rows tells it
+            next(source.rows())  # raises the error of a file without rows
             raise DataError(
                 "no row is complete",
                 where=str(source.path),
@@ -77,7 +77,7 @@ def _check_complete(data: Data, survey: Survey) -> None:
 
 
 def _check_held_out(data: Data, survey: Survey) -> None:
-    """Refuse a value that no row has: it is a slip, by which rows would train that are to be kept aside."""
+    """Check that each value of `hold_out` occurs: a typo would move test rows to training."""
     for role, values in (data.split.hold_out or {}).items():
         present = survey.values[role]
         for value in values:

@@ -1,4 +1,4 @@
-"""What stands in the rows, before anything is learnt from them: counted part by part, in a few bytes a row."""
+"""The survey step: collect a few bytes per row for the split and for statistics, part by part."""
 
 import hashlib
 import json
@@ -20,11 +20,11 @@ from tfattn.formats.source import Row
 
 SURVEY = "survey"
 SHOWN_ROWS = 5
-MAX_VALUES = 1000  # of a role that rows are kept aside by, for a message
+MAX_VALUES = 1000  # per role of `hold_out`, for a message
 
 
 class Occurrences:
-    """A count of rows, and the places of the first."""
+    """A count of rows, with the locations of the first."""
 
     def __init__(self) -> None:
         self.rows, self.first = 0, list[str]()
@@ -35,17 +35,17 @@ class Occurrences:
             self.first.append(location)
 
     @staticmethod
-    def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Add what `vars` gave of several, in the order of the rows."""
+    def merge(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Merge `vars` of several parts, in the order of rows."""
         first = [location for part in parts for location in part["first"]]
         return {"rows": sum(part["rows"] for part in parts), "first": first[:SHOWN_ROWS]}
 
 
 def survey(work: Work, unit: Rows) -> None:
-    """Check the rows of a part, and write down what is to be known of each that is complete.
+    """Check the rows of a part, and write the survey of its complete rows.
 
     Raises:
-        DataError: a row cannot be read; names the place.
+        DataError: a row cannot be read; names file and line.
     """
     data = work.data
     dropped = {role: Occurrences() for role in data.needed_roles(unit.source)}
@@ -86,21 +86,21 @@ def survey(work: Work, unit: Rows) -> None:
 
 
 class Survey:
-    """What is known of all N complete rows, numbered through all parts.
+    """The survey of all N complete rows, with consecutive indices over all parts.
 
     Args:
         data: the `data` section.
-        folder: of the `Work` of `survey`.
+        folder: the folder of the `Work`.
         units: all parts, in order.
 
     Attributes:
-        starts: (parts + 1,), the number of the first row of each part, and N.
-        strata, groups: by what rows are divided alike, and what stays together.
-        texts: (N,) uint64, equal where rows say the same.
-        is_held_out: (N,) whether a row is kept aside by what stands in it.
-        dropped: by role, how many rows lack it, and the places of the first.
-        remarks: likewise, by what targets say of rows.
-        values: what stands in each role that rows are kept aside by.
+        starts: (parts + 1,), the index of the first row of each part, and N.
+        strata, groups: the stratum and the group of each row, for the split.
+        texts: (N,) uint64, hashes of the content of rows.
+        is_held_out: (N,) bool, whether `split.hold_out` makes a row a test row.
+        dropped: by role, the number of rows without a value, and the locations of the first.
+        remarks: by remark of the targets, the number of rows, and the locations of the first.
+        values: the values of each role of `split.hold_out`.
     """
 
     def __init__(self, data: Data, folder: Folder, units: Sequence[Rows]):
@@ -129,18 +129,18 @@ class Survey:
         return int(self.starts[-1])
 
     def __getitem__(self, row: int) -> str:
-        """Return the place of a row: file and line, or the path of a file of its own."""
+        """Return the location of a row: file and line, or the path if a row is a file."""
         part = int(np.searchsorted(self.starts, row, side="right")) - 1
         path, location = self._paths[part], self._locations(part)[row - self.starts[part]]
         return bytes(location).decode() if path is None else f"{path}:{location}"
 
     @cached_property
     def is_apart(self) -> np.ndarray:
-        """(N,) whether a row is of a file of its own, whose rows measure."""
+        """(N,) bool, whether a row is from the validation source."""
         return np.repeat([unit.source != "source" for unit in self.units], np.diff(self.starts))
 
     def finding(self, rows: np.ndarray) -> dict[str, Any]:
-        """Count some rows, (N,) bool, and name the places of the first."""
+        """Count the marked rows, (N,) bool, and list the locations of the first."""
         numbers = np.flatnonzero(rows)
         return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
 
@@ -155,16 +155,16 @@ class Survey:
 
 
 def _locations(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
-    """Add the counts that parts have under the same names."""
+    """Merge the counts of parts by name."""
     names = dict.fromkeys(name for part in parts for name in part[kind])
-    return {name: Occurrences.joined([part[kind][name] for part in parts if name in part[kind]]) for name in names}
+    return {name: Occurrences.merge([part[kind][name] for part in parts if name in part[kind]]) for name in names}
 
 
 def complete_rows(data: Data, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
-    """Read the rows of a part; those that lack what is needed are left out, and counted.
+    """Read the complete rows of a part; rows without a needed value are dropped and counted.
 
     Raises:
-        DataError: a row cannot be read, or a value that should be text is none; names the place.
+        DataError: a row cannot be read, or the value of a text role is not text; names file and line.
     """
     dropped = defaultdict(Occurrences) if dropped is None else dropped
     roles, texts = data.needed_roles(unit.source), data.text_roles(unit.source)
@@ -185,12 +185,12 @@ def complete_rows(data: Data, unit: Rows, dropped: dict[str, Occurrences] | None
 
 
 def line_of(location: str) -> int:
-    """Return the line of a place, which is file and line."""
+    """Return the line number of a location `file:line`."""
     return int(location.rpartition(":")[2])
 
 
 def normalized(row: Row, roles: Sequence[str]) -> str:
-    """Return a row's text as it is compared: case, width and spaces make no difference."""
+    """Return the content of a row for comparison, normalized in case, width and spaces."""
     values = (row.fields[role] for role in roles)
     parts = (part for value in values for part in (value if isinstance(value, list) else [value]))
     parts = (hashlib.sha256(part).hexdigest() if isinstance(part, bytes) else part for part in parts)
@@ -198,10 +198,10 @@ def normalized(row: Row, roles: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    # Of ASCII, the normal form is the text itself.
+    # ASCII text is already in normal form.
     return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
 
 
 def _hash(text: str) -> int:
-    """Compute 64 bits: of 10 million different texts, two are taken for the same once in 370,000 times."""
+    """Compute a 64-bit hash; two of 10 million texts collide with a probability of 1 / 370,000."""
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

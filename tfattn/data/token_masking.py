@@ -18,9 +18,9 @@ class TokenMasking(Transform):
     """Masking of random tokens of each row, as in the original BERT code.
 
     Of the selected tokens, 80 % are replaced by the mask, 10 % by a random token, and 10 % are kept. Padding and
-    special tokens are neither selected nor used as replacements. At least one token of a row is selected, if the row has any
-    other token; with whole-word masking, no word may be short enough. Whole words are selected in random order, and a
-    word that exceeds the remaining number of tokens is skipped, as in Google's create_pretraining_data.py.
+    special tokens are neither selected nor used as replacements. At least one token of a row is selected, if the row
+    has any other token; with whole-word masking, no word may be short enough. Whole words are selected in random order,
+    and a word that exceeds the remaining number of tokens is skipped, as in Google's create_pretraining_data.py.
 
     Args:
         mask_id: id of the mask token.
