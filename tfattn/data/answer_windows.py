@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfattn.data.answer_targets import Answers
-from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.examples import IGNORE_INDEX, Drawing, Example, Examples
 from tfattn.features import (
     ANSWERS,
     END_POSITIONS,
@@ -21,7 +21,6 @@ from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 NO_ANSWER_POSITION = 0  # the position of [CLS]
-IGNORE_INDEX = -1
 
 Piece = tuple[int, int]  # first character and end
 

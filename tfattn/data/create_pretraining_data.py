@@ -1,4 +1,4 @@
-"""Files of examples to pre-train BERT on, as create_pretraining_data.py of google-research/bert writes them."""
+"""Files of pre-training examples for BERT, in the format of create_pretraining_data.py of google-research/bert."""
 
 import functools
 import struct
@@ -24,12 +24,12 @@ from tfattn.data.targets import Target
 from tfattn.formats.source import Row
 from tfattn.preprocessing.wordpiece import WordPiece
 
-_HEADER = struct.Struct("<Q4x")  # of a record in a file: its length, and a checksum of that
-_CHECKSUM = 4  # bytes behind it
+_HEADER = struct.Struct("<Q4x")  # header of a record: length and checksum of the length
+_CHECKSUM = 4  # bytes after a record
 
 
 class PaddedPairs(SentencePairs):
-    """Makes the same pairs, all of one length, which `input_mask` tells from padding."""
+    """Sentence pairs padded to the same length, with an `input_mask`."""
 
     def features(self, row: Row, preprocessor: WordPiece, targets: Target) -> dict[str, Feature]:
         found = super().features(row, preprocessor, targets)
@@ -55,17 +55,17 @@ class PaddedPairs(SentencePairs):
 def create_pretraining_data(
     *, input_file: Sequence[str], output_file: Sequence[str], seed: int, processes: int | None = None, **options: Any
 ) -> int:
-    """Write examples of pairs of sentences with hidden tokens.
+    """Write examples of sentence pairs with masked tokens.
 
     Args:
         input_file: text files or patterns, one sentence a line, a blank line between documents.
-        output_file: the TFRecord files, among which examples are dealt out.
+        output_file: the TFRecord files, among which examples are distributed.
         seed: not negative.
-        processes: how many; by default as many as there are cores.
+        processes: number of processes; by default the number of cores.
         options: `vocabulary`, `lower_case` and `max_length` of `WordPiece`, all others of `SentencePairs`.
 
     Returns:
-        how many examples were written.
+        the number of examples.
 
     Raises:
         ConfigError: an option is not as it should be.
@@ -108,7 +108,7 @@ def _section(
 
 
 def _padded(values: np.ndarray, size: int) -> np.ndarray:
-    """Pad or cut, where there is nothing, the second axis: to (N, size)."""
+    """Pad or cut the second axis to (N, size); only padding is cut."""
     padded = np.zeros((len(values), size), values.dtype)
     padded[:, : values.shape[1]] = values[:, :size]
     return padded

@@ -15,6 +15,8 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.several_texts import columns_of
 from tfattn.preprocessing.unknown import Unknown
 
+IGNORE_INDEX = -1  # label that the loss ignores
+
 
 class Example(NamedTuple):
     """The contents of a record.

@@ -1,4 +1,4 @@
-"""Changes of images that leave what they show: drawn for each image by (seed, epoch, record), on whole batches."""
+"""Augmentation of batches of images, random by (seed, epoch, record)."""
 
 from typing import Literal
 
@@ -9,18 +9,18 @@ from tfattn.data.splitmix64 import integers, uniform
 from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import IMAGES
 
-# Which of the independent draws of a record each of them takes.
+# Independent random streams of a record.
 CROP, SHIFT, FLIP, JITTER, CUTOUT, MIXUP = range(6)
-NARROWEST = 3 / 4  # of a crop, its width by its height; the widest is 4 / 3
+MIN_ASPECT_RATIO = 3 / 4  # width / height of a crop; the maximum is 4 / 3
 GREY = 0.5
-LUMA = (0.299, 0.587, 0.114)  # how bright red, green and blue are
+LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in brightness
 
 
 class ResizedCrop(Transform):
-    """A random part of each image in place of the whole, resized to the same size.
+    """A random crop of each image, resized to the size of the image.
 
     Args:
-        area: the least part of the image's area; the largest is all of it.
+        area: minimum fraction of the area of the image; the maximum is 1.
 
     Source: Szegedy et al. 2015, "Going deeper with convolutions", section 6.
     """
@@ -32,7 +32,7 @@ class ResizedCrop(Transform):
         images = batch[IMAGES]
         drawn = uniform(seeds, 4, draw=CROP)
         area = self.area + (1.0 - self.area) * drawn[:, 0]
-        shape = tf.exp((2.0 * drawn[:, 1] - 1.0) * -np.log(NARROWEST))
+        shape = tf.exp((2.0 * drawn[:, 1] - 1.0) * -np.log(MIN_ASPECT_RATIO))
         height, width = (tf.minimum(tf.sqrt(part), 1.0) for part in (area / shape, area * shape))
         top, left = drawn[:, 2] * (1.0 - height), drawn[:, 3] * (1.0 - width)
         boxes = tf.stack([top, left, top + height, left + width], axis=1)
@@ -41,10 +41,10 @@ class ResizedCrop(Transform):
 
 
 class Shift(Transform):
-    """Each image moved by some pixels up or down, and left or right; what comes in is mirrored at the side.
+    """A random translation of each image, with reflection padding.
 
     Args:
-        pixels: the most in each direction.
+        pixels: maximum translation in each direction.
     """
 
     def __init__(self, pixels: int):
@@ -62,14 +62,14 @@ class Shift(Transform):
 
 
 class Flip(Transform):
-    """Images mirrored, left to right: each by chance in every epoch, or by chance in the first and then in turn.
+    """Horizontal flips: random in every epoch, or random in the first epoch and then alternating.
 
-    In turn, an image is seen both ways in any two epochs that follow each other.
+    With alternating flips, a model sees both orientations of an image in any two consecutive epochs.
 
     Args:
         how: "random" or "alternating".
 
-    Source: flips in turn: Jordan 2024, "94% on CIFAR-10 in 3.29 seconds on a single GPU", section 3.6.
+    Source: alternating flips: Jordan 2024, "94% on CIFAR-10 in 3.29 seconds on a single GPU", section 3.6.
     """
 
     def __init__(self, how: Literal["random", "alternating"]):
@@ -93,10 +93,10 @@ class Flip(Transform):
 
 
 class ColourJitter(Transform):
-    """Each image brighter or darker, of more or less contrast, and more or less colourful.
+    """Random changes of brightness, contrast and saturation.
 
     Args:
-        strength: each of the three is multiplied by a number from 1 - strength to 1 + strength.
+        strength: each of the three is multiplied by a factor in [1 - strength, 1 + strength].
     """
 
     def __init__(self, strength: float):
@@ -113,10 +113,10 @@ class ColourJitter(Transform):
 
 
 class Cutout(Transform):
-    """A grey square in each image, whose middle is anywhere in it: at the side less of it is seen.
+    """A grey square in each image, with a random center; the square may extend beyond the image.
 
     Args:
-        side: of the square, in pixels.
+        side: side of the square in pixels.
 
     Source: DeVries and Taylor 2017, "Improved regularization of convolutional neural networks with cutout".
     """

@@ -1,4 +1,4 @@
-"""What stands in the data, said before anything is trained on them: classes, lengths, and what is worth a look."""
+"""The summary of prepared data: classes, lengths and findings, printed before training."""
 
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -21,14 +21,14 @@ SHOWN_VALUES = 10
 
 
 class Finding(TypedDict):
-    """How many rows, and the places of the first."""
+    """The number of rows, and the locations of the first."""
 
     rows: int
     first: list[str]
 
 
 class UnknownValues(TypedDict):
-    """How many tokens, or values of a column, the preprocessing does not know, and the most frequent of them."""
+    """The number of unknown tokens or values, and the most frequent."""
 
     counted: int
     unknown: int
@@ -37,22 +37,22 @@ class UnknownValues(TypedDict):
 
 
 class Summary(TypedDict):
-    """What stands in the data.
+    """The summary of prepared data.
 
     Attributes:
-        made_of: what rows consist of.
-        rows: of each split.
-        classes: of each class, the most frequent first, the rows of each split; empty where rows have no classes.
-        tokens: where rows have tokens, by rows: shortest, median, mean, 95 %, longest.
-        missing: by role, rows left out because they have no value for it.
-        remarks: by what is worth a look in the targets of rows, which have it.
-        left_out: training rows that the limits of preprocessing leave out.
-        truncated: of each split, rows cut at the limit of preprocessing.
-        duplicates: rows whose text, or columns, an earlier row has.
-        conflicts: rows whose text another row has with another label.
-        crossing: of each split that measures, rows whose text a training row has.
-        unknown: by field and split, what the preprocessing does not know.
-        unknown_remedy: what to do where that is much.
+        made_of: the kind of inputs.
+        rows: number of rows of each split.
+        classes: for each class, the most frequent first, the rows of each split; empty without classes.
+        tokens: statistics of tokens per row: shortest, median, mean, 95 %, longest; missing without tokens.
+        missing: by role, rows dropped because they lack a value.
+        remarks: by remark on targets, the rows.
+        left_out: training rows excluded by the limits of the preprocessing.
+        truncated: for each split, rows truncated by the preprocessing.
+        duplicates: rows with the same inputs as an earlier row.
+        conflicts: rows with the same inputs as a row with another label.
+        crossing: for each evaluation split, rows with the same inputs as a training row.
+        unknown: by field and split, unknown tokens or values.
+        unknown_remedy: remedy for many unknown tokens or values.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -73,14 +73,14 @@ class Summary(TypedDict):
 
 
 class SplitFindings(TypedDict):
-    """What was found as the rows of a split were encoded.
+    """Statistics of the encoded rows of a split.
 
     Attributes:
-        rows: how many were.
-        classes: rows of each class.
-        left_out: rows that the limits of preprocessing leave out.
-        truncated: rows cut at the limit of preprocessing.
-        unknown: by field, what the preprocessing does not know.
+        rows: number of rows.
+        classes: number of rows of each class.
+        left_out: rows excluded by the limits of the preprocessing.
+        truncated: rows truncated by the preprocessing.
+        unknown: by field, unknown tokens or values.
     """
 
     rows: int
@@ -102,12 +102,12 @@ def summarize(
     lengths: dict[str, np.ndarray],
     unknown_remedy: str,
 ) -> Summary:
-    """Collect what `show` prints and summary.json keeps.
+    """Build the summary, for `show` and for summary.json.
 
     Args:
-        splits: by name.
-        lengths: tokens per record of each split, or of each side of each split; empty where rows have no tokens.
-        made_of, missing, remarks, duplicates, conflicts, crossing, unknown_remedy: as `Summary` has them.
+        splits: statistics of each split.
+        lengths: tokens per record of each split, or of each side of each split; empty without tokens.
+        made_of, missing, remarks, duplicates, conflicts, crossing, unknown_remedy: see `Summary`.
     """
     total = sum((found["classes"] for found in splits.values()), Counter())
     return {
@@ -130,7 +130,7 @@ def summarize(
 
 
 def show(summary: Summary) -> None:
-    """Print a summary for people."""
+    """Print a summary to the console."""
     splits = list(summary["rows"])
     classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
     more = [[f"... {len(classes) - SHOWN_CLASSES} more", *[""] * len(splits)]] if len(classes) > SHOWN_CLASSES else []
@@ -156,14 +156,14 @@ def read_summary(folder: str | Path) -> Summary:
     """Read the summary of a prepared folder.
 
     Raises:
-        DataError: the file, or the manifest beside it, is missing or damaged.
+        DataError: the file or the manifest is missing or damaged.
     """
     files.verify(folder, SUMMARY, remedy=PREPARE_AGAIN)
     return files.read_json(Path(folder) / SUMMARY, Summary, remedy=PREPARE_AGAIN)
 
 
 def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, UnknownValues]]:
-    """Split and field to field and split, as JSON holds it."""
+    """Group the unknown values by field, then by split, as JSON values."""
     return {
         name: {
             split: {
@@ -179,7 +179,7 @@ def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, Unkn
 
 
 def _brief(locations: list[str]) -> str:
-    """`reports.csv:12, 40` for a table."""
+    """Shorten locations for a table, such as `reports.csv:12, 40`."""
     lines: dict[str, list[str]] = defaultdict(list)
     for location in locations:
         file, _, line = location.rpartition(":")

@@ -1,4 +1,4 @@
-"""A tag for each word: the entities of a text."""
+"""Targets of tagging: a tag per word, for the entities of a text."""
 
 import json
 import re
@@ -17,12 +17,12 @@ _WORD, _CHARACTER = re.compile("[^ ]+"), re.compile("[^ ]")
 
 
 class TaggedWord(NamedTuple):
-    """A word of the file, or a character where these have the tags, and what it teaches.
+    """A tagged word, or a tagged character, with its labels.
 
     Attributes:
-        start: its first character in the text.
-        first: the label of the first part of it.
-        others: that of the other parts, where punctuation divides it.
+        start: offset of the first character in the text.
+        first: label of the first part of the word.
+        others: label of the other parts, if punctuation divides the word.
     """
 
     start: int
@@ -33,16 +33,16 @@ class TaggedWord(NamedTuple):
 class Tags(Target):
     """Tags in IOB2, from the role `tags`: a list, or a text with spaces between; one for each word of `text`.
 
-    Words of the text have spaces between them. In languages without spaces each character has a tag instead, which is
-    seen by their number. The label of a word is 0 outside of entities, 2 k + 1 where one of type k begins, and 2 k + 2
-    where it goes on.
+    Words are separated by spaces. In languages without spaces, each character has a tag instead; the number of tags
+    decides. The label of a word is 0 outside of entities, 2 k + 1 at the first word of an entity of type k, and 2 k + 2
+    inside of the entity.
 
     Args:
-        labels: the types of entities that there are; a row with another one is an error. By default whatever training
-            rows have, in alphabetical order.
+        labels: the allowed entity types; a row with another type is an error. By default the types of training rows, in
+            alphabetical order.
 
     Raises:
-        ConfigError: there is no type, or one is there twice.
+        ConfigError: there is no type, or a type is duplicated.
     """
 
     roles = (TEXT, TAGS)
@@ -62,9 +62,9 @@ class Tags(Target):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return `labels`, the types in the order of their numbers, and `counts`, the training rows that have each.
+        """Return `labels`, the entity types in the order of their ids, and `counts`, training rows per type.
 
-        Before `fit`, and where the types are not known, there is one, and `labels` is None.
+        Before `fit`, if the types are unknown, there is one count, and `labels` is None.
         """
         return self._facts
 
@@ -73,7 +73,7 @@ class Tags(Target):
         self._ids = {name: number for number, name in enumerate(facts["labels"] or ())}
 
     def check(self, row: Row) -> None:
-        """Refuse tags that are not one for each word or character, are not IOB2, or of a type that is not known."""
+        """Check that there is a tag per word or character, in IOB2, and of an allowed type."""
         tags, text = tags_of(row.fields[TAGS], row.where), row.fields[TEXT]
         if len(tags) != len(words_of(text, tags)):
             words, characters = (len(found.findall(text)) for found in (_WORD, _CHARACTER))
