@@ -1,4 +1,4 @@
-"""The class distribution as a picture."""
+"""Plot of the class distribution."""
 
 from matplotlib.figure import Figure
 
@@ -10,10 +10,10 @@ MAX_CLASSES = 40
 
 @styled
 def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
-    """Draw a bar per class, divided by split: the most frequent first, and of very many only those.
+    """Draw a stacked bar per class, by split, for the first MAX_CLASSES classes.
 
     Args:
-        classes: for each class, rows per split, in the order in which they are to be drawn.
+        classes: for each class, rows per split, in the order of the bars.
     """
     shown = dict(list(classes.items())[:MAX_CLASSES])
     splits = list(next(iter(shown.values())))

@@ -1,7 +1,7 @@
-"""Examples of TensorFlow as bytes, many at once: what `tf.train.Example` writes, in a tenth of the time.
+"""Batched serialization of `tf.train.Example`, ten times faster than the protocol buffer library.
 
-A protocol buffer is a sequence of fields, each a tag, a length and its bytes. Numbers are written for all examples
-together, by NumPy; what stands before them follows from how many bytes they take.
+A protocol buffer is a sequence of fields, each with a tag, a length and its bytes. NumPy encodes the numbers of all
+examples at once; the preceding bytes are a function of their size.
 
 Source: protobuf.dev/programming-guides/encoding, and tensorflow/core/example/feature.proto and example.proto.
 """
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-# Tags of fields that are bytes.
+# Tags of length-delimited fields.
 _FIRST, _SECOND, _THIRD = b"\x0a", b"\x12", b"\x1a"
 _KINDS = {"bytes": _FIRST, "float32": _SECOND, "int64": _THIRD}  # of a Feature: bytes_list, float_list, int64_list
 
@@ -21,13 +21,13 @@ Lists = tuple[Literal["int64", "float32", "bytes"], Sequence[Sequence[Any]]]
 
 
 def examples(columns: Mapping[str, Lists]) -> list[bytes]:
-    """Write N examples.
+    """Serialize N examples.
 
     Args:
-        columns: of each feature its type, and its N lists of values.
+        columns: for each feature, its type and its N lists of values.
 
     Returns:
-        the bytes of each, the same for the same values.
+        the bytes of each example, which are deterministic.
 
     Example:
         >>> examples({"a": ("int64", [[1, 300]])})
@@ -48,7 +48,7 @@ def examples(columns: Mapping[str, Lists]) -> list[bytes]:
 
 @lru_cache(maxsize=1 << 14)
 def _before(key: bytes, kind: bytes, size: int) -> bytes:
-    """Write what stands before the list of a feature, which takes so many bytes: the lengths of all that it is in."""
+    """Serialize the bytes before the value list of a feature, whose size is `size` bytes."""
     feature = kind + _length(size)
     value = _SECOND + _length(len(feature) + size) + feature
     return _FIRST + _length(len(key) + len(value) + size) + key + value
@@ -56,7 +56,7 @@ def _before(key: bytes, kind: bytes, size: int) -> bytes:
 
 @lru_cache(maxsize=1 << 14)
 def _before_packed(key: bytes, kind: bytes, size: int) -> bytes:
-    """Write what stands before numbers that take so many bytes; where there are none, the list is empty."""
+    """Serialize the bytes before packed numbers of `size` bytes; without numbers, the list is empty."""
     packed = _FIRST + _length(size) if size else b""
     return _before(key, kind, len(packed) + size) + packed
 

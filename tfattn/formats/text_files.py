@@ -1,4 +1,4 @@
-"""How every text file is opened: line by line, within limits, and nothing that is not a file of text."""
+"""Reading of text files line by line, with checks of length, encoding and kind."""
 
 import io
 import stat
@@ -25,10 +25,10 @@ _OTHERS = {
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse what Python does not know as an encoding of text.
+    """Check that Python supports a text encoding.
 
     Raises:
-        ConfigError: there is no such encoding.
+        ConfigError: the encoding is unknown.
     """
     try:
         "".encode(encoding)
@@ -42,10 +42,10 @@ def check_encoding(encoding: str) -> None:
 
 
 def fingerprint(path: AnyPath) -> str:
-    """Compute the SHA-256 of a file as it stands, compressed or not.
+    """Compute the SHA-256 of a file, without decompression.
 
     Raises:
-        DataError: it is not a regular file, or cannot be read.
+        DataError: the path is not a regular file, or cannot be read.
     """
     try:
         check_is_file(path)
@@ -57,7 +57,7 @@ def fingerprint(path: AnyPath) -> str:
 def parts(
     path: AnyPath, encoding: str, *, finish: Callable[[bytes, BinaryIO], bytes | None] | None = None
 ) -> Iterator[Span | None]:
-    """Divide a text file into spans for `lines`, see `spans`; an empty or compressed one gives None, the whole.
+    """Divide a text file into spans for `lines`, see `spans`; None, the whole file, if it is empty or compressed.
 
     Raises:
         DataError: the file is missing, or not a regular file.
@@ -82,14 +82,14 @@ def lines(
     end: Literal["", "\n"] = "",
     longest: int = LONGEST_ROW,
 ) -> Iterator[str]:
-    """Read the lines of a text file with their ends; byte-order marks are left out.
+    """Read the lines of a text file with their ends; byte-order marks are skipped.
 
     Args:
         path: the file.
-        encoding: its encoding.
-        span: the part of it that is read; all by default.
-        end: what ends a line: "\\n" alone, or if empty "\\n", "\\r" or both.
-        longest: the most characters of a line; no more are ever held.
+        encoding: the encoding of the file.
+        span: the span to read; by default the whole file.
+        end: line end: only "\\n", or if empty "\\n", "\\r" or both.
+        longest: maximum number of characters of a line, which limits memory.
 
     Raises:
         DataError: the file is missing, empty, not a regular file, not text or not in this encoding, changes while it is
@@ -120,10 +120,10 @@ def lines(
 
 
 def check_is_file(path: AnyPath) -> None:
-    """Refuse what is not a file that can be read again and again.
+    """Check that a path is a regular file, which can be read several times.
 
     Raises:
-        DataError: it is missing, or something else.
+        DataError: the path is missing or not a regular file.
     """
     try:
         mode = path.stat().st_mode
