@@ -25,7 +25,7 @@ def folders(tmp_path):
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_rows_are_the_same_wherever_an_array_stands(folders, name):
+def test_rows_of_local_and_remote_arrays_are_the_same(folders, name):
     values = ARRAYS[name]
     for folder in folders:
         assert np.array_equal(arrays.load(folder / f"{name}.npy"), values)

@@ -51,6 +51,6 @@ def test_numbers_that_float32_cannot_tell_apart_are_refused():
     assert fitted("1e-35", "2e-35").facts["deviation"] == pytest.approx(5e-36)
 
 
-def test_rows_are_not_told_apart_by_their_number():
+def test_rows_are_not_stratified_by_their_number():
     assert Numbers().stratum(row("1")) == Numbers().stratum(row("2")) == "" and not Numbers().is_stratified
     assert list(Numbers().classes(row("1"))) == []

@@ -137,7 +137,7 @@ def test_incomplete_rows_are_left_out_and_long_ones_cut_and_both_are_counted(tab
     )
 
 
-def test_answers_that_stand_elsewhere_are_counted_and_windows_are_records(section, tmp_path):
+def test_misplaced_answers_are_counted_and_windows_are_records(section, tmp_path):
     rows = [
         {"question": "who", "context": f"one two three {number} five Rome", "answers": [{"text": "Rome", "start": 21}]}
         for number in range(8)
@@ -209,7 +209,7 @@ def test_a_text_that_is_none_is_located(section, tmp_path):
         prepare(section(source), tmp_path / "prepared", seed=3)
 
 
-def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):
+def test_an_error_leaves_what_was_there(table, section, words, tmp_path):
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     before = files.verify(tmp_path / "prepared")
 
@@ -223,7 +223,7 @@ def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["prepared", "reports.csv"]
 
 
-def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, monkeypatch):
+def test_raw_rows_are_in_the_order_of_the_records(table, section, tmp_path, monkeypatch):
     monkeypatch.setattr("tfattn.data.scatter.MAX_BATCH_ROWS", 4)
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
@@ -447,7 +447,7 @@ def test_a_full_disk_is_one_message_and_what_is_done_is_kept(tmp_path):
     assert (kept, same) == ("True", "True"), done.stderr
 
 
-def test_results_of_parts_may_stand_at_an_address(tmp_path):
+def test_results_of_parts_may_be_at_an_address(tmp_path):
     write(tmp_path)
     whole, work_folder = small_prepared(tmp_path, "whole", Local(processes=1)), f"ram://{tmp_path}/work"
     assert small_prepared(tmp_path, "other", Local(processes=1), work_folder=work_folder) == whole
@@ -497,7 +497,7 @@ def test_a_work_folder_that_takes_nothing_is_one_message(tmp_path):
         ("gather", "scatter/000002", "cut"),
     ],
 )
-def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_then_begins_anew(
+def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_the_next_run_restarts(
     tmp_path, monkeypatch, step, name, damage
 ):
     write(tmp_path)

@@ -112,7 +112,7 @@ def test_records_without_texts_cannot_measure(folder):
         assert error.value.key == "validation_source"
 
 
-def test_records_of_another_task_are_told(folder):
+def test_records_of_another_task_are_reported(folder):
     example = tf.train.Example()
     example.features.feature["input_ids"].int64_list.value.extend([2, 5, 3])
     with tf.io.TFRecordWriter(str(folder / "other.tf_record")) as writer:

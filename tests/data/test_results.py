@@ -26,7 +26,7 @@ def write(folder, name, content=b"content"):
         (new / "file").write_bytes(content)
 
 
-def test_a_result_stands_when_its_block_has_ended_well(folder):
+def test_a_result_exists_when_its_block_has_succeeded(folder):
     assert results.done(folder) == set()
     with results.result(folder, "one") as new:
         (new / "file").write_bytes(b"1")

@@ -144,7 +144,7 @@ def test_what_examples_need_to_be_located_is_asked_of_the_preprocessing():
     assert error.value.key == "preprocessing"
 
 
-def test_what_stands_for_no_value_is_said_of_roles_that_rows_need():
+def test_missing_values_are_for_roles_that_rows_need():
     section = data(missing={"label": ["-", "n/a"]})
     lacking = {"": True, "  ": True, "-": True, " n/a ": True, "none": False, "--": False}
     for value, is_missing in lacking.items():

@@ -77,7 +77,7 @@ def test_all_classes_with_one_row_are_named_at_once():
     assert "'d17' in line 23 and 82 more. Add rows of such classes, take them out" in message
 
 
-def test_numbers_with_one_row_are_told_as_what_they_are():
+def test_numbers_with_one_row_are_reported_as_numbers():
     prices = [f"{number % 30}.5" for number in range(59)]
     with pytest.raises(DataError) as error:
         Split().assign(prices, seed=1, locations=[f"x.csv:{line}" for line in range(2, 61)])
@@ -117,7 +117,7 @@ def samples_of(rows, samples=SAMPLES):
     stratify=st.booleans(),
     seed=st.integers(0, 1000),
 )
-def test_a_group_stands_in_one_part(samples, shares, stratify, seed):
+def test_a_group_is_in_one_part(samples, shares, stratify, seed):
     if len(set(samples)) < 4:
         return
     classes = OF_SAMPLES[: len(samples)]
@@ -147,7 +147,7 @@ def test_a_share_is_of_all_rows_and_few_groups_are_divided_as_they_can():
 
 @pytest.mark.parametrize("groups", [None, SAMPLES])
 @pytest.mark.parametrize("test", [0.0, 0.1])
-def test_each_row_that_is_not_kept_aside_measures_in_one_fold(groups, test):
+def test_each_row_that_is_not_held_out_is_in_one_validation_fold(groups, test):
     folds = [Split(folds=5, fold=fold, test=test).assign(OF_SAMPLES, seed=7, groups=groups) for fold in range(5)]
     aside = folds[0].get("test", np.array([], int)).tolist()
     assert len(aside) == test * 80
@@ -164,7 +164,7 @@ def test_a_small_share_beside_folds_needs_no_more_rows():
     assert len(parts["test"]) == 2  # one of each class
 
 
-def test_rows_are_kept_aside_by_what_stands_in_them():
+def test_rows_are_held_out_by_their_values():
     split = Split(hold_out={"panel": ["A", "B"], "run": ["9"]}, group="sample")
     assert split.roles == ("sample", "panel", "run")
     rows = [("A", "1"), (" B ", "1"), ("C", "9"), ("C", "1"), ("a", "99")]

@@ -90,7 +90,7 @@ def printed(monkeypatch):
     return run
 
 
-def test_people_read_what_is_worth_a_look(summary, printed):
+def test_findings_are_printed(summary, printed):
     text = printed(summary)
     assert "left out: no text" in text
     assert "a.csv:9, 11" in text

@@ -49,7 +49,7 @@ def test_neither_batches_nor_replicas_nor_the_beginning_change_what_is_drawn(ope
     assert 0 < len(rest) < 53 and rest.items() <= expected.items()
 
 
-def test_epochs_and_seeds_draw_anew(open_reader):
+def test_epochs_and_seeds_draw_different_numbers(open_reader):
     drawn = [noise_of(open_reader(), 0), noise_of(open_reader(), 1), noise_of(open_reader(seed=4), 0)]
     assert len({numbers for noise in drawn for numbers in noise.values()}) == 3 * 53
 

@@ -71,5 +71,5 @@ def _check_pixels(data: bytes, where: str) -> None:
 
 
 def _reason(error: tf.errors.OpError) -> str:
-    """Extract what TensorFlow says, without the places in its code."""
+    """Extract the reason from an error of TensorFlow, without locations in its source code."""
     return error.message.partition("{{")[2].partition("}}")[2].partition(" [Op:")[0].strip() or error.message[:80]

@@ -228,7 +228,7 @@ def _check_depth(above: Sequence[tuple[str, ...]], where: str, inside: tuple[str
         raise DataError(
             "folders of classes stand in several places",
             where=where,
-            expected="in one folder, or in those that `inside` names",
+            expected="in one folder, or in the folders of `inside`",
             received=listed(names, most=5),
             remedy=f"Set `inside: {names[-1]}`, and name another one in `validation_source`; or list several and keep "
             "one aside by `split.hold_out: {folder: [...]}`.",

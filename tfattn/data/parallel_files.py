@@ -105,7 +105,7 @@ def _sentences(path: AnyPath, encoding: str, span: Span | None, key: str) -> Ite
                 raise DataError(
                     "carriage returns stand where lines should end",
                     where=str(path),
-                    expected="a line feed behind each line",
+                    expected="a line feed after each line",
                     remedy="Replace them by line feeds, as `tr '\\r' '\\n'` does.",
                 )
             yield text

@@ -96,7 +96,7 @@ class Data:
         if split == TEST and self.split.hold_out:
             return "Add training rows of this class; `split.hold_out` keeps all of its rows aside."
         if self.split.group:
-            return "Add rows of this class to more groups; `split.group` keeps those that it has together."
+            return "Add rows of this class to more groups; `split.group` keeps the rows of a group together."
         if not self.split.stratify:
             return "Set `split.stratify: true`, which leaves rows of each class to train on."
         return "Add training rows of this class."

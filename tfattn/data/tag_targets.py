@@ -155,7 +155,7 @@ def words_of(text: str, tags: Sequence[str]) -> list[tuple[int, int]]:
     """Find what tags are of: the words of a text, or its characters where there are not as many words.
 
     Returns:
-        the first character of each, and the one behind its last.
+        begin and end of each in characters.
 
     Example:
         >>> words_of("in Rome", ["O", "B-LOC"]), words_of("罗马", ["B-LOC", "I-LOC"])

@@ -62,7 +62,7 @@ def _before_packed(key: bytes, kind: bytes, size: int) -> bytes:
 
 
 def _numbers(lists: Sequence[Sequence[Any]], dtype: str) -> tuple[bytes, list[int]]:
-    """Write the numbers of all lists, and tell where each list begins, and the last one ends."""
+    """Encode the numbers of all lists, and return the offset of each list and the end of the last."""
     counts = [len(values) for values in lists]
     flat = (
         np.fromiter(chain.from_iterable(lists), dtype, sum(counts)) if not _are_arrays(lists) else np.concatenate(lists)
@@ -80,7 +80,7 @@ def _floats(flat: np.ndarray) -> tuple[bytes, np.ndarray]:
 
 
 def _varints(flat: np.ndarray) -> tuple[bytes, np.ndarray]:
-    """Write numbers, seven bits a byte, and tell where each begins, and the last one ends."""
+    """Encode numbers as varints, and return the offset of each number and the end of the last."""
     numbers = flat.view(np.uint64)
     groups = 1
     sizes = np.ones(len(numbers), np.int64)

@@ -182,10 +182,10 @@ class CsvFile(Source):
         if len(record) == width + 1 and not record[-1]:
             remedy = "The row ends in a delimiter and the first row does not: let both of them, or neither."
         elif any(field != field.lstrip() and field.lstrip().startswith('"') for field in record):
-            remedy = "A quote opens a field only right behind the delimiter: take out the spaces between them."
+            remedy = "A quote opens a field only directly after the delimiter: remove the spaces between them."
         else:
             remedy = (
-                f"Fields that hold {self.delimiter!r} must stand in double quotes; if quotes are plain text, set "
+                f"Fields that hold {self.delimiter!r} must be in double quotes; if quotes are plain text, set "
                 "`quoting: false`; if something else separates fields, set `delimiter`."
             )
         return DataError(

@@ -115,7 +115,7 @@ def _answers(question: dict[str, Any], where: str) -> list[dict[str, Any]]:
                 raise DataError(
                     "`answer_start` is no whole number",
                     where=location,
-                    expected="a place in the context",
+                    expected="an offset in the context",
                     received=json.dumps(start)[:40],
                 )
             answers.append({"text": _text(answer, "text", location), "start": start})
