@@ -394,7 +394,7 @@ def test_held_out_rows_of_a_validation_file_are_test_rows_too(people, tmp_path):
     [
         ({"panel": ["c", "d"]}, "expected some rows with panel: d, received a, b, c"),
         ({"panel": ["C"]}, "expected some rows with panel: C, received a, b, c"),
-        ({"panel": ["a", "b", "c"]}, "every row is kept aside: expected some that `split.hold_out` leaves"),
+        ({"panel": ["a", "b", "c"]}, "every row is held out: expected some that `split.hold_out` leaves"),
     ],
 )
 def test_what_is_held_out_must_be_there_and_leave_something(people, tmp_path, hold_out, message):

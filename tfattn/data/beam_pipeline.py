@@ -100,5 +100,5 @@ def _of_runner(options: dict[str, Any], received: str) -> TfattnError:
         "Apache Beam could not run the step",
         where=f"data.engine.options.runner: {options.get('runner', DEFAULT_RUNNER)}",
         received=received.strip().splitlines()[-1][:300],
-        remedy="Look into the logs of its workers; the same command goes on with what is done.",
+        remedy="Look into the logs of its workers; the same command resumes from the finished units.",
     )

@@ -24,7 +24,6 @@ from tfattn import files
 from tfattn.console import note
 from tfattn.data import arrays, assignment, results
 from tfattn.data.batching import tokens_of
-from tfattn.data.class_plot import class_bars
 from tfattn.data.duplicates import find_duplicates
 from tfattn.data.encoding import by_mask, described
 from tfattn.data.findings import COLUMNS, IMAGES, TEXTS
@@ -36,7 +35,7 @@ from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
 from tfattn.data.split_assignment import SPLITS, assign_splits
 from tfattn.data.split_config import TRAIN
-from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
+from tfattn.data.summary import SUMMARY, SplitFindings, class_bars, show, summarize
 from tfattn.data.survey import SURVEY, Occurrences, Survey, survey
 from tfattn.data.units import Work, fit_in_one_part, numbered_parts
 from tfattn.drawing.figures import svg

@@ -31,7 +31,7 @@ def assign_splits(data: Data, survey: Survey, seed: int) -> np.ndarray:
     for source, rows in ((data.source, is_own), (data.validation_source, is_apart)):
         if source is not None and not rows.any():
             raise DataError(
-                "every row is kept aside", where=str(source.path), expected="some that `split.hold_out` leaves"
+                "every row is held out", where=str(source.path), expected="some that `split.hold_out` leaves"
             )
     numbers = np.flatnonzero(is_own)
     assigned = data.split.assign(
@@ -83,7 +83,7 @@ def _check_held_out(data: Data, survey: Survey) -> None:
         for value in values:
             if value not in present:
                 raise DataError(
-                    "no row is kept aside by `split.hold_out`",
+                    "no row is held out by `split.hold_out`",
                     where=str(data.source.path),
                     expected=f"some rows with {role}: {value}",
                     received=listed(present),
