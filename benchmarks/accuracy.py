@@ -23,9 +23,9 @@ from benchmarks.text_classifiers import PEERS
 from tfattn import pretrained
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
-from tfattn.data.division import SPLITS, divide
 from tfattn.data.section import Data
-from tfattn.data.split import TRAIN, VALIDATION
+from tfattn.data.split_assignment import SPLITS, assign_splits
+from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.data.survey import Survey, complete_rows, survey
 from tfattn.data.units import Work, numbered_parts
 from tfattn.formats.source import Row
@@ -103,7 +103,7 @@ def divided(data: Data, seed: int) -> dict[str, list[Row]]:
         for unit in units:
             survey(Work(data, Path(folder), seed), unit)
         surveyed = Survey(data, Path(folder), units)
-        split_of_row = divide(data, surveyed, seed)
+        split_of_row = assign_splits(data, surveyed, seed)
         rows = [row for unit in units for row in complete_rows(data, unit)]
     return {
         split: [row for row, place in zip(rows, split_of_row, strict=True) if SPLITS[place] == split]

@@ -29,7 +29,7 @@ from tfattn import files, pretrained
 from tfattn.config.build import build
 from tfattn.config.resolve import resolve
 from tfattn.data.section import Data
-from tfattn.data.split import VALIDATION
+from tfattn.data.split_config import VALIDATION
 from tfattn.formats.source import Row
 from tfattn.formats.tag_schemes import spans, to_iob2
 from tfattn.tasks import answer_metrics

@@ -16,7 +16,7 @@ from benchmarks.results import Table
 from tfattn import files, stages
 from tfattn.config.build import build
 from tfattn.data.reader import Reader
-from tfattn.data.split import VALIDATION
+from tfattn.data.split_config import VALIDATION
 from tfattn.data.transforms import Transform
 from tfattn.features import SEGMENT_IDS, SEQUENCE_IDS
 from tfattn.runs.member import Member

@@ -20,7 +20,7 @@ from tfattn.data.image_folder import ImageFolder
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.transforms import FromRecords
 from tfattn.models.vit import Vit
 from tfattn.preprocessing.images import Images

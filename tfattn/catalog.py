@@ -217,7 +217,7 @@ SECTIONS: dict[str, str] = {
     "pipeline": "tfattn.config.pipeline:Pipeline",
     "data": "tfattn.data.section:Data",
     "augmentation": "tfattn.data.augmentation:Augmentation",
-    "split": "tfattn.data.split:Split",
+    "split": "tfattn.data.split_config:Split",
     "batching": "tfattn.data.batching:Batching",
     "runtime": "tfattn.training.runtime:Runtime",
     "training": "tfattn.training.trainer:Trainer",

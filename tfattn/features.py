@@ -17,7 +17,7 @@ LOSS_MASK = "loss_mask"  # (B, T) bool, which tokens are to be predicted, given 
 # What a model of word vectors reads beside its words.
 WORDS_BEFORE = "words_before"  # (B, T) int32, how many words before a word belong to its window
 WORDS_AFTER = "words_after"  # (B, T) int32, how many behind it; both end with the text
-NOISE_IDS = "noise_ids"  # (B, ceil(T / 2)) int32, words drawn at random: one for every two words
+NEGATIVE_IDS = "noise_ids"  # (B, ceil(T / 2)) int32, negative samples: one for every two words
 
 # What a model may be given in place of the vectors of its tokens, to see what each of them does.
 TOKEN_VECTORS = "token_vectors"  # (B, T, D) float32, as `token_vectors` of a model that attends gives them

@@ -16,7 +16,7 @@ from tfattn.config.schema import EMBEDDINGS
 from tfattn.config.show import to_yaml
 from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
-from tfattn.data.split import TRAIN, VALIDATION
+from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.errors import DataError
 from tfattn.evaluation.evaluate import LEFT
 from tfattn.evaluation.evaluate import write as write_evaluation

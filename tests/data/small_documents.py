@@ -14,7 +14,7 @@ from tfattn.data.packed_texts import PackedTexts
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.sentence_pairs import SentencePairs
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.targets import Target
 from tfattn.formats import parts
 from tfattn.preprocessing.wordpiece import WordPiece

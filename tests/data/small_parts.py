@@ -11,7 +11,7 @@ from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.formats import parts
 from tfattn.formats.csv_files import CsvFile
 from tfattn.preprocessing.table import TableColumns

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tfattn.data.answer_targets import NO_ANSWER, REMARKS, Answers
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import DataError
 from tfattn.formats.source import Row
 from tfattn.formats.squad_files import SquadFile
@@ -29,7 +29,7 @@ def test_the_answer_that_most_gave_is_taught():
 
 
 @pytest.mark.parametrize(("start", "found"), [(3, (0, 4)), (1, (0, 4)), (20, (25, 29)), (500, (25, 29)), (-7, (0, 4))])
-def test_an_answer_that_stands_elsewhere_is_found_or_dropped_and_said(start, found):
+def test_a_misplaced_answer_is_found_or_dropped_and_reported(start, found):
     assert Answers().span(row(("Rome", start))) == found
     assert Answers().remarks(row(("Rome", start), ("older", 14))) == [REMARKS["find"]]
     assert Answers(misplaced="drop").span(row(("Rome", start))) is None
@@ -50,7 +50,7 @@ def test_the_answers_of_cmrc_are_found_or_counted(shared):
 
 
 @pytest.mark.parametrize("text", ["Paris", ""])
-def test_an_answer_that_stands_nowhere_teaches_nothing(text):
+def test_an_answer_that_does_not_occur_is_ignored(text):
     for misplaced in ("find", "drop"):
         target = Answers(misplaced=misplaced)
         assert target.span(row((text, 2))) is None
@@ -60,7 +60,7 @@ def test_an_answer_that_stands_nowhere_teaches_nothing(text):
 def test_questions_without_an_answer_are_counted():
     target = Answers()
     rows = [row(("Rome", 0)), row(), row()]
-    target.fit(Coded.of(map(target.stratum, rows)), iter(rows))
+    target.fit(DictionaryEncoded.of(map(target.stratum, rows)), iter(rows))
     assert target.facts == {"rows": 3, "unanswerable": 2}
     assert [list(target.classes(one)) for one in rows] == [[], [NO_ANSWER], [NO_ANSWER]]
     again = Answers()

@@ -47,7 +47,7 @@ def answer(text, start):
     return [{"text": text, "start": start}]
 
 
-def test_each_window_that_has_the_whole_answer_says_where(windows):
+def test_each_window_that_has_the_whole_answer_has_its_position(windows):
     assert windows(("a b c d ee a", answer("c d ee", 4)), ("b", [])) == [
         (0, "[CLS] who [SEP] a b c d e [SEP]", "[CLS]"),
         (0, "[CLS] who [SEP] c d e ##e a [SEP]", "c d e ##e"),
@@ -61,6 +61,6 @@ def test_an_answer_within_a_word_is_its_pieces(windows):
     assert windows(("a ee b", answer("e", 3)))[0][2] == "##e"
 
 
-def test_what_stands_nowhere_is_not_taught(windows):
+def test_an_answer_that_does_not_occur_has_ignored_positions(windows):
     found = windows(("a b c d e a", answer("x", 0)), ("\u200b a", answer("\u200b", 0)))
     assert [taught for *_, taught in found] == [None] * len(found)

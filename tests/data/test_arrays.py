@@ -25,7 +25,7 @@ def folders(tmp_path):
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_rows_are_the_same_wherever_an_array_stands(folders, name):
+def test_rows_of_local_and_remote_arrays_are_the_same(folders, name):
     values = ARRAYS[name]
     for folder in folders:
         assert np.array_equal(arrays.load(folder / f"{name}.npy"), values)
@@ -35,7 +35,7 @@ def test_rows_are_the_same_wherever_an_array_stands(folders, name):
             assert np.array_equal(found[some], values[some]) and found[some].dtype == values.dtype
         if len(values):
             assert np.array_equal(found[3], values[3])
-        assert np.array_equal(arrays.joined([folder / f"{name}.npy"] * 2), np.concatenate([values] * 2))
+        assert np.array_equal(arrays.concatenate([folder / f"{name}.npy"] * 2), np.concatenate([values] * 2))
 
 
 def test_only_the_rows_that_are_asked_for_are_read(folders, tmp_path):
@@ -53,5 +53,5 @@ def test_only_the_rows_that_are_asked_for_are_read(folders, tmp_path):
 
 def test_many_are_read_at_once(folders):
     *_, packed = folders
-    several = arrays.joined([packed / "keys.npy"] * 500)
+    several = arrays.concatenate([packed / "keys.npy"] * 500)
     assert np.array_equal(several, np.tile(ARRAYS["keys"], 500))

@@ -34,7 +34,7 @@ def test_classes_that_do_not_share_a_batch_evenly_are_refused():
         drawn(batch_size=8)
 
 
-def test_batching_balances_what_trains_and_leaves_what_measures():
+def test_batching_balances_what_trains_and_leaves_evaluation_rows():
     batching = Batching(batch_size=6, balanced=True, batches_per_epoch=7, window=15)
     shards = np.split(np.random.default_rng(1).permutation(LABEL_IDS), 2)
     lengths = [np.ones(15, np.int32)] * 2

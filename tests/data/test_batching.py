@@ -28,7 +28,7 @@ def batches_of(plan):
 
 @settings(deadline=None)
 @given(lengths=shards_of_lengths, batching=batchings, shuffle=st.booleans(), epoch=st.integers(0, 3))
-def test_every_row_comes_once_and_no_batch_is_too_big(lengths, batching, shuffle, epoch):
+def test_every_row_occurs_once_and_no_batch_is_too_big(lengths, batching, shuffle, epoch):
     plan = batching.plan(lengths, seed=5, epoch=epoch, shuffle=shuffle)
     batches = batches_of(plan)
     tokens = np.concatenate(lengths)

@@ -15,7 +15,7 @@ from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.sentence_pairs import SentencePairs
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.wordpiece import WordPiece
@@ -81,7 +81,7 @@ def test_made_records_train_without_conversion(folder, records):
         ({"examples": PackedTexts()}, "lacks what the task needs: .*received none for sequence_ids"),
     ],
 )
-def test_records_that_do_not_suit_are_told(folder, records, tmp_path, change, message):
+def test_records_that_do_not_suit_are_reported(folder, records, tmp_path, change, message):
     data = section(folder, BertRecords(path=records[1]), change.get("examples", SentencePairs()))
     if "vocabulary" in change:
         lines = (folder / "vocab.txt").read_text().splitlines()
@@ -92,7 +92,7 @@ def test_records_that_do_not_suit_are_told(folder, records, tmp_path, change, me
         prepare(data, tmp_path / "prepared", seed=1)
 
 
-def test_a_file_that_is_none_is_told(folder, tmp_path):
+def test_a_file_that_is_none_is_reported(folder, tmp_path):
     (tmp_path / "x.tfrecord").write_text("some text, and more of it")
     with pytest.raises(DataError, match="x.tfrecord:1.*the record cannot be read"):
         list(BertRecords(path=str(tmp_path / "x.tfrecord")).rows())
@@ -100,7 +100,7 @@ def test_a_file_that_is_none_is_told(folder, tmp_path):
         section(folder, BertRecords(path="x"), Examples())
 
 
-def test_documents_that_make_no_pair_are_told(folder, tmp_path):
+def test_documents_that_make_no_pair_are_reported(folder, tmp_path):
     (tmp_path / "lone.txt").write_text("\n\n".join(WORDS[:40]))
     with pytest.raises(
         DataError, match="no example can be made of the train rows: expected documents of two sentences"
@@ -111,7 +111,7 @@ def test_documents_that_make_no_pair_are_told(folder, tmp_path):
 
 
 @pytest.mark.parametrize("examples", [SentencePairs(masking="dynamic", dupe_factor=2), PackedTexts()])
-def test_dynamic_masks_are_drawn_anew_in_each_epoch(folder, tmp_path, examples):
+def test_dynamic_masks_are_sampled_again_in_each_epoch(folder, tmp_path, examples):
     data = section(folder, DocumentFiles(path=str(folder / "text.txt")), examples)
     prepare(data, tmp_path / "prepared", seed=1)
     transforms = data.examples.transforms(data.preprocessing)

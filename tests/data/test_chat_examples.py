@@ -11,7 +11,7 @@ from tfattn.data.examples import Drawing
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.jsonl_files import JsonLinesFile
@@ -53,7 +53,7 @@ def names(ids, preprocessor):
     return "".join(preprocessor.tokens[number] for number in ids).replace("Ċ", "\n").replace("Ġ", " ")
 
 
-def test_answers_and_their_ends_are_told(folder):
+def test_answers_and_their_ends_are_targets(folder):
     preprocessor = tokenizer(folder)
     for row, values in zip(PAIRS, alone(PAIRS, preprocessor), strict=True):
         is_told = values["loss_mask"].astype(bool)
@@ -70,7 +70,7 @@ def test_a_list_of_messages_is_read_as_a_pair_is(folder):
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
-def test_several_chats_share_a_sequence_and_are_told_apart(folder):
+def test_several_chats_share_a_sequence_and_are_separated(folder):
     preprocessor = tokenizer(folder)
     apart = alone(PAIRS * 9, preprocessor)
     together = made(PAIRS * 9, preprocessor)
@@ -85,7 +85,7 @@ def test_several_chats_share_a_sequence_and_are_told_apart(folder):
     assert sorted(found) == sorted(expected)
 
 
-def test_a_chat_that_is_too_long_is_cut_and_said(folder):
+def test_a_chat_that_is_too_long_is_cut_and_reported(folder):
     preprocessor = tokenizer(folder, max_length=12)
     lengths = [len(values["input_ids"]) for values in alone(PAIRS, tokenizer(folder))]
     assert [len(values["input_ids"]) for values in alone(PAIRS, preprocessor)] == [min(13, one) for one in lengths]

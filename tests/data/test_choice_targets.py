@@ -12,7 +12,7 @@ def row(choices, label):
 
 
 @pytest.mark.parametrize(("options", "label", "number"), [({}, "1", 1), ({}, " 0 ", 0), ({"label": "text"}, "no ", 1)])
-def test_the_right_choice_is_told_by_its_number(options, label, number):
+def test_the_label_is_the_number_of_the_right_choice(options, label, number):
     targets, one = Choices(**options), row(["yes", "no"], label)
     targets.check(one)
     assert targets.encode(one) == {"label_ids": number} and targets.stratum(one) == str(number)
@@ -32,17 +32,17 @@ def test_the_right_choice_is_told_by_its_number(options, label, number):
         (["a", "b"], "b", "the label is not the number of a choice.*Set `data.targets.label: text`"),
     ],
 )
-def test_what_cannot_be_taught_is_told_with_its_place(choices, label, message):
+def test_invalid_choices_are_located(choices, label, message):
     with pytest.raises(DataError, match=f"x.csv:7: {message}"):
         Choices().check(row(choices, label))
 
 
-def test_a_text_that_is_none_of_the_choices_is_told():
+def test_a_text_that_is_none_of_the_choices_is_reported():
     with pytest.raises(DataError, match="the label is none of the choices: expected one of a, b, received '1'"):
         Choices(label="text").check(row(["a", "b"], "1"))
 
 
-def test_choices_that_are_the_same_are_worth_a_look():
+def test_duplicate_choices_are_reported():
     Choices().check(row(["a", "b", "b", "a "], "0"))
     assert Choices().remarks(row(["a", "b", "b"], "0")) and not Choices().remarks(row(["a", "b"], "0"))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tfattn.data.class_targets import Classes, seem_numbers
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.source import Row
 
@@ -16,7 +16,7 @@ def rows(*labels):
 
 def fitted(target, *labels):
     """The target, told the strata of training rows with these labels."""
-    target.fit(Coded.of(target.stratum(row) for row in rows(*labels)), iter(()))
+    target.fit(DictionaryEncoded.of(target.stratum(row) for row in rows(*labels)), iter(()))
     return target
 
 

@@ -83,7 +83,7 @@ def test_what_is_no_text_is_refused(source, content, message):
         texts(source(content))
 
 
-def test_a_pattern_that_matches_nothing_and_a_missing_file_are_told(tmp_path):
+def test_a_pattern_that_matches_nothing_and_a_missing_file_are_reported(tmp_path):
     with pytest.raises(DataError, match=r"x\*.txt: no file matches: expected a pattern of files that there are"):
         DocumentFiles(path=str(tmp_path / "x*.txt")).fingerprint()
     with pytest.raises(DataError, match="none.txt: cannot read the file"):

@@ -26,7 +26,7 @@ CLEAN = {
         ("columns", "No row lacks its label, and none occurs twice."),
     ],
 )
-def test_clean_data_are_said_to_be_clean(made_of, said):
+def test_clean_data_are_reported_as_clean(made_of, said):
     assert findings(CLEAN | {"made_of": made_of}) == {}
     assert sentences(CLEAN | {"made_of": made_of}) == [said]
 
@@ -72,7 +72,7 @@ def share(fraction, *values):
 
 
 @pytest.mark.parametrize(("made_of", "what"), [("texts", "tokens"), ("columns", "values")])
-def test_more_than_a_twentieth_unknown_is_said_with_the_remedy(made_of, what):
+def test_more_than_a_twentieth_unknown_is_reported_with_the_remedy(made_of, what):
     unknown = {
         "kind": {"train": share(0.0), "validation": share(0.051, "泵", "漏")},
         "place": {"train": share(0.01, "x"), "validation": share(0.05, "y")},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.folds import fold_of_rows
 from tfattn.errors import ConfigError, DataError
 
@@ -16,8 +16,8 @@ GROUPS = [f"sample {number // 5}" for number in range(60)]  # 12 of 5 rows each
 
 
 def parts_of(classes=CLASSES, groups=None, *, folds=4, seed=7, stratify=True):
-    groups = None if groups is None else Coded.of(groups)
-    return fold_of_rows(Coded.of(classes), groups, folds=folds, seed=seed, stratify=stratify)
+    groups = None if groups is None else DictionaryEncoded.of(groups)
+    return fold_of_rows(DictionaryEncoded.of(classes), groups, folds=folds, seed=seed, stratify=stratify)
 
 
 @settings(deadline=None)
@@ -43,7 +43,7 @@ def test_each_part_has_its_share_of_each_class(sizes, seed):
 @pytest.mark.parametrize("stratify", [True, False])
 @settings(deadline=None)
 @given(groups=st.lists(st.integers(0, 9), min_size=20, max_size=60), seed=st.integers(0, 1000))
-def test_a_group_stands_in_one_part(stratify, groups, seed):
+def test_a_group_is_in_one_part(stratify, groups, seed):
     if len(set(groups)) < 3:
         return
     classes = (["a", "b"] * 30)[: len(groups)]
@@ -67,7 +67,7 @@ def test_the_seed_decides_and_nothing_else(groups, stratify):
     assert first == again != other
 
 
-def test_too_little_to_divide_is_told():
+def test_too_little_to_divide_is_reported():
     with pytest.raises(DataError, match="too few groups to divide: expected at least 4, received 3"):
         parts_of(groups=GROUPS[:15] * 4)
     with pytest.raises(ConfigError, match="too few rows to divide: expected at most 3, received 4") as caught:

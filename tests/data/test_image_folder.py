@@ -105,7 +105,7 @@ def test_several_roots_are_read_one_after_the_other(tmp_path):
 
 
 @pytest.mark.parametrize("inside_archive", [False, True])
-def test_what_is_wrong_with_an_image_is_said_with_its_path_or_it_is_left_out(tmp_path, inside_archive):
+def test_what_is_wrong_with_an_image_is_reported_with_its_path_or_it_is_left_out(tmp_path, inside_archive):
     folder = write_folder(tmp_path / "photos")
     whole = encoded(picture(5, height=200, width=200))
     (folder / "cat/2.jpeg").write_bytes(whole[: len(whole) // 2])

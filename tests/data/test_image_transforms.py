@@ -14,7 +14,7 @@ from tfattn.data.image_transforms import ColourJitter, Cutout, Flip, ResizedCrop
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.transforms import FromRecords, seeds_of
 from tfattn.preprocessing.images import Images
 

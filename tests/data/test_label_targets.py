@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.label_targets import LabelSets
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.source import Row
@@ -16,7 +16,7 @@ def row(value, line=2):
 
 def fitted(*values, **options):
     target = LabelSets(**options)
-    target.fit(Coded.of(target.stratum(row(value)) for value in values), iter(()))
+    target.fit(DictionaryEncoded.of(target.stratum(row(value)) for value in values), iter(()))
     return target
 
 

@@ -68,7 +68,7 @@ small_parts.prepared(Path(sys.argv[1]), "killed", Local(processes=1), identity="
 """
 
 
-def test_a_killed_preparation_goes_on_and_ends_the_same(tmp_path, monkeypatch):
+def test_a_killed_preparation_resumes_and_ends_the_same(tmp_path, monkeypatch):
     write(tmp_path)
     whole = prepared(tmp_path, "whole", ONE)
     done = []
@@ -108,7 +108,7 @@ def test_what_another_preparation_left_is_not_used(tmp_path):
     assert prepared(tmp_path, "next", ONE, identity="it") == whole
 
 
-def test_a_process_that_is_ended_from_outside_is_told_and_what_is_done_is_kept(tmp_path):
+def test_a_process_that_is_ended_from_outside_is_reported_and_what_is_done_is_kept(tmp_path):
     write(tmp_path)
     make = functools.partial(_dying, tmp_path)
     with pytest.raises(TfattnError, match="a process that prepares data was ended from outside.*lower `data.engine"):

@@ -49,7 +49,7 @@ def test_other_namespaces_are_read_where_asked_for(dump):
     assert [row.fields["title"] for row in dump(namespaces=[1]).rows()] == ["Talk:Riga"]
 
 
-def test_a_file_without_pages_and_a_damaged_one_are_told(dump):
+def test_a_file_without_pages_and_a_damaged_one_are_reported(dump):
     with pytest.raises(DataError, match="dump.xml: the file holds no pages: expected elements mediawiki/page"):
         list(dump("<mediawiki/>").rows())
     with pytest.raises(DataError, match="dump.xml.bz2, after [0-9,]+ decompressed bytes: the compressed file is"):

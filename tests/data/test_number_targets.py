@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.number_targets import Numbers
 from tfattn.errors import DataError
 from tfattn.formats.source import Row
@@ -17,7 +17,7 @@ def row(value, line=2):
 
 def fitted(*values):
     target = Numbers()
-    target.fit(Coded.of([""] * len(values)), map(row, values))
+    target.fit(DictionaryEncoded.of([""] * len(values)), map(row, values))
     return target
 
 
@@ -51,6 +51,6 @@ def test_numbers_that_float32_cannot_tell_apart_are_refused():
     assert fitted("1e-35", "2e-35").facts["deviation"] == pytest.approx(5e-36)
 
 
-def test_rows_are_not_told_apart_by_their_number():
+def test_rows_are_not_stratified_by_their_number():
     assert Numbers().stratum(row("1")) == Numbers().stratum(row("2")) == "" and not Numbers().is_stratified
     assert list(Numbers().classes(row("1"))) == []

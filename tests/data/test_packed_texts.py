@@ -47,13 +47,13 @@ def texts(values, tokenizer):
         yield " ".join(tokens[1:-1])
 
 
-def test_every_word_comes_once_and_texts_stay_apart(rows, tokenizer):
+def test_every_word_occurs_once_and_texts_stay_apart(rows, tokenizer):
     found = [text for _, values in made(rows, tokenizer) for text in texts(values, tokenizer)]
     assert sorted(" ".join(found).split()) == sorted(" ".join(row.fields["text"] for row in rows).split())
     assert all(any(text in row.fields["text"] for row in rows) for text in found)
 
 
-def test_texts_stand_side_by_side_and_are_numbered_from_one(rows, tokenizer):
+def test_texts_are_adjacent_and_are_numbered_from_one(rows, tokenizer):
     for _, values in made(rows, tokenizer):
         numbers = values["sequence_ids"]
         assert numbers[0] == 1 and set(np.diff(numbers)) <= {0, 1}
@@ -74,7 +74,7 @@ def test_without_packing_each_text_is_a_sequence(rows, tokenizer):
     assert "sequence_ids" not in found[0].values.keys() | examples.features(rows[0], tokenizer, Target()).keys()
 
 
-def test_masks_are_drawn_as_they_are_read_but_for_what_measures(rows, tokenizer):
+def test_training_masks_are_sampled_when_records_are_read(rows, tokenizer):
     assert not any(len(values["masked_lm_ids"]) for _, values in made(rows, tokenizer, is_training=True))
     measuring = made(rows, tokenizer)
     assert same(measuring, made(rows, tokenizer)) and same(measuring, made(rows, tokenizer, masking="static"))
@@ -96,7 +96,7 @@ def test_copies_have_other_masks(rows, tokenizer):
 def test_sequences_hold_every_text_once_and_no_two_could_be_one(lengths):
     ends = np.cumsum(lengths).tolist()
     texts = [(row, end - length, end) for row, (length, end) in enumerate(zip(lengths, ends, strict=True))]
-    sequences = packed(texts, room=22, beside=SPECIALS)
+    sequences = packed(texts, room=22, num_special=SPECIALS)
     assert sorted(text for members in sequences for text in members) == texts
     filled = sorted(sum(end - begin + SPECIALS for _, begin, end in members) for members in sequences)
     assert filled[-1] <= 22

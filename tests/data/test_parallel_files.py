@@ -33,7 +33,7 @@ def message(source):
     return str(error.value)
 
 
-def test_lines_stand_side_by_side_and_rows_know_their_line(source):
+def test_lines_are_adjacent_and_rows_know_their_line(source):
     files = source("A dog.\nTwo men.\n", "Ein Hund.\nZwei Männer.\n")
     rows = list(files.rows())
     assert read(files) == [("A dog.", "Ein Hund."), ("Two men.", "Zwei Männer.")]
@@ -63,10 +63,10 @@ def test_other_encodings_are_read_when_named(source):
         source("a\n", "b\n", encoding="utf-9")
 
 
-def test_a_file_without_line_feeds_is_told(source):
+def test_a_file_without_line_feeds_is_reported(source):
     found = message(source("a b\rc d\r", "x y\nz\n"))
     assert found.endswith(
-        "train.en: carriage returns stand where lines should end: expected a line feed behind each line. "
+        "train.en: carriage returns stand where lines should end: expected a line feed after each line. "
         r"Replace them by line feeds, as `tr '\r' '\n'` does."
     )
 

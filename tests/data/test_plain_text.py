@@ -27,7 +27,7 @@ def texts(source):
     return [row.fields["text"] for row in source.rows()]
 
 
-def test_a_file_is_a_document_as_it_stands(source):
+def test_a_file_is_an_unmodified_document(source):
     assert texts(source("\n  a\r\n\n b \n")) == ["\n  a\r\n\n b \n"]
     assert texts(source(gzip.compress("a é\n".encode()), "a.gz")) == ["a é\n"]
     assert texts(source("é\n".encode("utf-16"), encoding="utf-16")) == ["é\n"]
@@ -87,7 +87,7 @@ def test_parts_have_the_same_rows_as_the_whole(source, documents, size, monkeypa
     assert (len(divided) > 1) == (documents != "files")
 
 
-def test_nothing_to_read_is_said(source):
+def test_nothing_to_read_is_reported(source):
     with pytest.raises(ConfigError, match=r"nothing is left to be read: expected more than 0\.9, received 0\.5"):
         source("a", begin=0.9, end=0.5)
     with pytest.raises(DataError, match="the file holds no rows"):

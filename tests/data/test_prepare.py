@@ -22,7 +22,7 @@ from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.errors import DataError, TfattnError
 from tfattn.formats.csv_files import CsvFile
 from tfattn.formats.jsonl_files import JsonLinesFile
@@ -137,7 +137,7 @@ def test_incomplete_rows_are_left_out_and_long_ones_cut_and_both_are_counted(tab
     )
 
 
-def test_answers_that_stand_elsewhere_are_counted_and_windows_are_records(section, tmp_path):
+def test_misplaced_answers_are_counted_and_windows_are_records(section, tmp_path):
     rows = [
         {"question": "who", "context": f"one two three {number} five Rome", "answers": [{"text": "Rome", "start": 21}]}
         for number in range(8)
@@ -209,7 +209,7 @@ def test_a_text_that_is_none_is_located(section, tmp_path):
         prepare(section(source), tmp_path / "prepared", seed=3)
 
 
-def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):
+def test_an_error_leaves_what_was_there(table, section, words, tmp_path):
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     before = files.verify(tmp_path / "prepared")
 
@@ -223,8 +223,8 @@ def test_an_error_leaves_what_stood_there(table, section, words, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["prepared", "reports.csv"]
 
 
-def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 4)
+def test_raw_rows_are_in_the_order_of_the_records(table, section, tmp_path, monkeypatch):
+    monkeypatch.setattr("tfattn.data.scatter.MAX_BATCH_ROWS", 4)
     prepare(section(table(ROWS)), tmp_path / "prepared", seed=3)
     raw = [json.loads(line)["label"] for line in (tmp_path / "prepared/validation.jsonl").read_text().splitlines()]
     labels = files.read_manifest(tmp_path / "prepared")["targets"]["labels"]
@@ -232,7 +232,7 @@ def test_raw_rows_stand_in_the_order_of_the_records(table, section, tmp_path, mo
 
 
 def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.scatter.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("tfattn.data.scatter.MAX_BATCH_ROWS", 2)
     validation = table([("report 1 is quite loud", "leak"), ("very quite new one", "noise")], "validation.csv")
     words = WordPiece(vocabulary_size=400)
     prepare(section(table(ROWS), preprocessing=words, validation_source=validation), tmp_path / "prepared", seed=3)
@@ -248,7 +248,7 @@ def test_what_is_unknown_is_counted_in_each_split(table, section, tmp_path, monk
 def test_it_learns_from_a_sample_of_very_many_rows_unless_it_counts_them(
     counts, table, section, words, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("tfattn.data.fitting.MOST_FITTED", 7)
+    monkeypatch.setattr("tfattn.data.fitting.MAX_FITTED", 7)
     learned = []
 
     class Watched(words):
@@ -263,7 +263,7 @@ def test_it_learns_from_a_sample_of_very_many_rows_unless_it_counts_them(
 
 
 def test_long_texts_are_encoded_a_few_at_a_time(table, section, words, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfattn.data.scatter.CHARACTERS_AT_ONCE", 60)
+    monkeypatch.setattr("tfattn.data.scatter.MAX_BATCH_CHARACTERS", 60)
     sizes = []
 
     class Watched(words):
@@ -394,7 +394,7 @@ def test_held_out_rows_of_a_validation_file_are_test_rows_too(people, tmp_path):
     [
         ({"panel": ["c", "d"]}, "expected some rows with panel: d, received a, b, c"),
         ({"panel": ["C"]}, "expected some rows with panel: C, received a, b, c"),
-        ({"panel": ["a", "b", "c"]}, "every row is kept aside: expected some that `split.hold_out` leaves"),
+        ({"panel": ["a", "b", "c"]}, "every row is held out: expected some that `split.hold_out` leaves"),
     ],
 )
 def test_what_is_held_out_must_be_there_and_leave_something(people, tmp_path, hold_out, message):
@@ -447,7 +447,7 @@ def test_a_full_disk_is_one_message_and_what_is_done_is_kept(tmp_path):
     assert (kept, same) == ("True", "True"), done.stderr
 
 
-def test_results_of_parts_may_stand_at_an_address(tmp_path):
+def test_results_of_parts_may_be_at_an_address(tmp_path):
     write(tmp_path)
     whole, work_folder = small_prepared(tmp_path, "whole", Local(processes=1)), f"ram://{tmp_path}/work"
     assert small_prepared(tmp_path, "other", Local(processes=1), work_folder=work_folder) == whole
@@ -497,7 +497,7 @@ def test_a_work_folder_that_takes_nothing_is_one_message(tmp_path):
         ("gather", "scatter/000002", "cut"),
     ],
 )
-def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_then_begins_anew(
+def test_a_damaged_result_of_a_killed_preparation_is_one_message_and_the_next_run_restarts(
     tmp_path, monkeypatch, step, name, damage
 ):
     write(tmp_path)

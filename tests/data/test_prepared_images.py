@@ -18,7 +18,7 @@ from tfattn.data.prepare import prepare
 from tfattn.data.raw_rows import read_rows
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.summary import read_summary
 from tfattn.data.transforms import FromRecords
 from tfattn.errors import ConfigError
@@ -70,7 +70,7 @@ def test_raw_rows_hold_files_as_requests_do(tmp_path):
         assert row["image"] == Path(row["row"]).read_bytes() and row["folder"] == ""
 
 
-def test_images_that_are_left_out_are_counted_and_equal_ones_are_told(tmp_path, capsys):
+def test_images_that_are_left_out_are_counted_and_equal_ones_are_reported(tmp_path, capsys):
     folder = write_folder(tmp_path / "photos", each=6)
     (folder / "cat/0.jpeg").write_bytes(b"none")
     (folder / "dog/9.png").write_bytes((folder / "cat/1.png").read_bytes())
@@ -92,7 +92,7 @@ def test_several_processes_prepare_the_same(tmp_path):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
-def test_a_folder_is_kept_aside_for_the_end(tmp_path):
+def test_a_folder_is_held_out(tmp_path):
     for number, name in enumerate(("train", "test")):
         write_folder(tmp_path / "photos" / name, each=5, begin=100 * number)
     data = Data(

@@ -39,7 +39,7 @@ def real_rows(parts):
     return ids[ids >= 0].tolist()
 
 
-def test_every_row_comes_once_with_what_was_written(reader, examples):
+def test_every_row_occurs_once_with_what_was_written(reader, examples):
     batches = elements(reader.dataset(0))
     assert len(batches) == reader.num_batches(0)
     assert sorted(real_rows(batches)) == list(range(reader.num_records)) == list(range(53))

@@ -14,7 +14,7 @@ from tfattn.data.examples import Drawing
 from tfattn.data.prepare import prepare, read_facts
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.squad_files import SquadFile
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
@@ -112,7 +112,7 @@ def test_records_without_texts_cannot_measure(folder):
         assert error.value.key == "validation_source"
 
 
-def test_records_of_another_task_are_told(folder):
+def test_records_of_another_task_are_reported(folder):
     example = tf.train.Example()
     example.features.feature["input_ids"].int64_list.value.extend([2, 5, 3])
     with tf.io.TFRecordWriter(str(folder / "other.tf_record")) as writer:

@@ -34,7 +34,7 @@ def test_parsing_gives_what_was_written(make_folder, examples):
         assert batch["label_ids"][row] == example["label_ids"]
 
 
-def test_inputs_targets_and_masks_are_told_apart_by_what_features_say(make_folder):
+def test_features_define_inputs_targets_and_masks(make_folder):
     records = Records(make_folder(), "train")
     assert sorted(records.inputs) == ["padding_mask", "segment_ids", "token_ids"]
     assert (records.targets, records.masks) == (("label_ids",), ("padding_mask",))

@@ -26,7 +26,7 @@ def write(folder, name, content=b"content"):
         (new / "file").write_bytes(content)
 
 
-def test_a_result_stands_when_its_block_has_ended_well(folder):
+def test_a_result_exists_when_its_block_has_succeeded(folder):
     assert results.done(folder) == set()
     with results.result(folder, "one") as new:
         (new / "file").write_bytes(b"1")
@@ -80,7 +80,7 @@ def test_answers_of_an_address_are_waited_for_together_and_come_in_order():
         both.wait()
         return number
 
-    assert results.each(read, range(4), place=files.path_of("ram://work")) == [0, 1, 2, 3]
+    assert results.each(read, range(4), location=files.path_of("ram://work")) == [0, 1, 2, 3]
 
 
 def test_what_is_missing_is_damage(folder):

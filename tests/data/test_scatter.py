@@ -9,5 +9,5 @@ def test_runs_of_any_size_give_the_same_files(tmp_path, monkeypatch):
     write(tmp_path)
     whole = prepared(tmp_path, "whole", Local(processes=1))
     monkeypatch.setattr(scatter, "RUN_BYTES", 200)
-    monkeypatch.setattr(scatter, "EXAMPLES_AT_ONCE", 3)
+    monkeypatch.setattr(scatter, "MAX_BATCH_EXAMPLES", 3)
     assert prepared(tmp_path, "runs", Local(processes=1)) == whole

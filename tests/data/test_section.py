@@ -6,7 +6,7 @@ from tfattn.data.batching import Batching
 from tfattn.data.class_targets import Classes
 from tfattn.data.examples import Examples
 from tfattn.data.section import Data
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.tag_targets import Tags
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError
@@ -144,7 +144,7 @@ def test_what_examples_need_to_be_located_is_asked_of_the_preprocessing():
     assert error.value.key == "preprocessing"
 
 
-def test_what_stands_for_no_value_is_said_of_roles_that_rows_need():
+def test_missing_values_are_for_roles_that_rows_need():
     section = data(missing={"label": ["-", "n/a"]})
     lacking = {"": True, "  ": True, "-": True, " n/a ": True, "none": False, "--": False}
     for value, is_missing in lacking.items():

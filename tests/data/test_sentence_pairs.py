@@ -54,7 +54,7 @@ def whole(values):
     return ids
 
 
-def test_two_texts_stand_between_special_tokens_which_are_never_hidden(examples, tokenizer):
+def test_two_texts_are_between_special_tokens_which_are_never_hidden(examples, tokenizer):
     start, end, mask = (tokenizer.tokens.index(token) for token in ("[CLS]", "[SEP]", "[MASK]"))
     for _, values in examples:
         ids, segments = whole(values), values["segment_ids"]
@@ -119,7 +119,7 @@ def same(some, others):
     )
 
 
-def test_what_measures_is_made_once_and_hidden_whatever_training_does(rows, tokenizer):
+def test_evaluation_examples_are_masked_once_whatever_training_does(rows, tokenizer):
     static, dynamic = (
         made(rows, tokenizer, is_training=False, masking=masking, dupe_factor=3) for masking in ("static", "dynamic")
     )

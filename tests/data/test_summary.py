@@ -1,12 +1,14 @@
 """The summary: what is counted is what is there."""
 
+import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from tfattn import console
-from tfattn.data.summary import show, summarize
+from tfattn.data.summary import MAX_PLOTTED_CLASSES, class_bars, show, summarize
+from tfattn.drawing.figures import svg
 from tfattn.preprocessing.unknown import Unknown
 
 NONE = {"rows": 0, "first": []}
@@ -90,7 +92,7 @@ def printed(monkeypatch):
     return run
 
 
-def test_people_read_what_is_worth_a_look(summary, printed):
+def test_findings_are_printed(summary, printed):
     text = printed(summary)
     assert "left out: no text" in text
     assert "a.csv:9, 11" in text
@@ -122,3 +124,13 @@ def test_rows_without_tokens_have_no_lengths(printed):
     )
     assert "tokens" not in summary and "remarks" not in summary
     assert "Tokens per row" not in printed(summary)
+
+
+def test_any_class_name_is_drawn_as_it_is():
+    names = ["$5 and $10", "a_b^c", "财经新闻", "<b>", "x" * 200, *map(str, range(60))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = svg(class_bars({name: {"train": 3, "validation": 1} for name in names}))
+    for shown in (">$5 and $10<", ">a_b^c<", ">财经新闻<", ">&lt;b&gt;<", f">{'x' * 17}…{'x' * 10}<"):
+        assert shown in drawn
+    assert f"({len(names) - MAX_PLOTTED_CLASSES} rarer classes are not shown)" in drawn

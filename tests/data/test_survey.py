@@ -1,6 +1,6 @@
 """The survey: rows that say the same are told by their texts, however they are written."""
 
-from tfattn.data.survey import SHOWN_ROWS, Places, normalized
+from tfattn.data.survey import SHOWN_ROWS, Occurrences, normalized
 from tfattn.formats.source import Row
 
 
@@ -12,10 +12,10 @@ def test_texts_are_compared_without_case_width_and_spaces():
 
 
 def test_places_of_parts_are_the_first_of_the_whole():
-    parts = [Places(), Places(), Places()]
+    parts = [Occurrences(), Occurrences(), Occurrences()]
     for line in range(9):
         parts[line // 4].add(f"x.csv:{line}")
-    assert Places.joined([vars(part) for part in parts]) == {
+    assert Occurrences.merge([vars(part) for part in parts]) == {
         "rows": 9,
         "first": [f"x.csv:{line}" for line in range(SHOWN_ROWS)],
     }

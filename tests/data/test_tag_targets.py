@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.tag_targets import Tags
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.source import Row
@@ -16,7 +16,7 @@ def row(text, tags, line=2):
 
 def fitted(*tags, **options):
     target = Tags(**options)
-    target.fit(Coded.of(target.stratum(row("", one)) for one in tags), iter(()))
+    target.fit(DictionaryEncoded.of(target.stratum(row("", one)) for one in tags), iter(()))
     return target
 
 

@@ -36,7 +36,7 @@ def many():
     return batch["token_ids"].numpy(), masked(batch)
 
 
-def test_what_is_to_be_told_is_what_stood_there_and_nothing_else_changes(many):
+def test_predictions_are_the_original_tokens_and_others_are_unchanged(many):
     before, after = many
     places = np.zeros(before.shape, bool)
     for row in range(ROWS):
@@ -73,7 +73,7 @@ def test_short_rows_and_rows_of_special_tokens_alone():
     np.testing.assert_array_equal(after["token_ids"][2], batch["token_ids"][2])
 
 
-def test_no_more_than_the_limit_are_told():
+def test_no_more_than_the_limit_are_masked():
     after = masked(rows([20, 3, 12]), masked_lm_prob=0.5, max_predictions_per_seq=4)
     assert after["masked_lm_weights"].sum(axis=1).tolist() == [4, 1, 4]
 

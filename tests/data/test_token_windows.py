@@ -56,7 +56,7 @@ def test_windows_are_full_and_tell_each_token_once(tokenizer):
 
 
 @pytest.mark.parametrize("stride", [1, 3, T])
-def test_with_a_stride_each_token_is_told_once_after_as_many_others(tokenizer, stride):
+def test_with_a_stride_each_token_is_a_target_once_after_enough_context(tokenizer, stride):
     windows = made(tokenizer, stride=stride)
     assert told(windows) == laid(tokenizer)[1:]
     for _, values in windows[1:]:
@@ -65,7 +65,7 @@ def test_with_a_stride_each_token_is_told_once_after_as_many_others(tokenizer, s
     assert len(training) == len(made(tokenizer)) and told(training) == laid(tokenizer)[1:]
 
 
-def test_windows_that_measure_stay_whatever_training_does(tokenizer):
+def test_evaluation_windows_stay_whatever_training_does(tokenizer):
     windows, shifted = made(tokenizer), made(tokenizer, shift=True)
     assert all(
         np.array_equal(one.values["input_ids"], other.values["input_ids"])
@@ -73,7 +73,7 @@ def test_windows_that_measure_stay_whatever_training_does(tokenizer):
     )
 
 
-def test_documents_that_are_read_apart_each_stand_between_two_ends(tokenizer):
+def test_separate_documents_are_between_two_end_tokens(tokenizer):
     found = [
         (before, number)
         for _, values in made(tokenizer, separate=True)

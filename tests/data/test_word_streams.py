@@ -39,7 +39,7 @@ def test_records_have_every_word_once_and_say_which_text_it_is_of(words):
     assert all(min(values["sequence_ids"]) == 1 and len(values["words_before"]) == 0 for _, values in examples)
 
 
-def test_records_that_measure_are_drawn_once(words):
+def test_evaluation_records_are_sampled_once(words):
     options = {"is_training": False, "length": 5, "sample": 0.02}
     first, again, other = made(words, **options), made(words, **options), made(words, seed=5, **options)
     assert len(first) == 4 and all(0 < len(values["input_ids"]) <= 5 for _, values in first)

@@ -29,7 +29,7 @@ def windows(words, *, training=True, **options):
 
 
 @pytest.mark.parametrize("length", [3, 5, 100])
-def test_every_word_is_told_once_in_each_direction(words, length):
+def test_each_direction_predicts_every_word_once(words, length):
     stream = np.concatenate(list(words.sentences(TEXTS))).tolist()
     found = [ids for _, ids in windows(words, length=length)]
     assert sum((ids[1:] for ids in found), found[0][:1]) == stream
@@ -37,7 +37,7 @@ def test_every_word_is_told_once_in_each_direction(words, length):
     assert all(len(ids) == length + 1 for ids in found[:-1])
 
 
-def test_texts_stand_between_their_marks(words):
+def test_texts_are_between_their_marks(words):
     (row, ids), *_ = windows(words, length=100)
     names = [words.tokens[number] for number in ids]
     assert row == 0 and " ".join(names[:12]) == "<S> to be or not to be </S> <S> </S> <S> that"

@@ -6,7 +6,7 @@ import pytest
 
 from tfattn import files
 from tfattn.data.xml_files import XmlFiles
-from tfattn.data.xml_rows import DEEPEST, xml_rows
+from tfattn.data.xml_rows import MAX_DEPTH, xml_rows
 from tfattn.errors import ConfigError, DataError
 
 BOOKS = """<catalog xmlns="urn:x"><book id="1" lang="de"><title>A &amp; <i>B</i></title><part><name>x</name></part>
@@ -24,7 +24,7 @@ def write(tmp_path):
     return write
 
 
-def test_values_stand_at_paths_below_the_row(write):
+def test_values_are_at_paths_below_the_row(write):
     rows = list(xml_rows(write(BOOKS), "catalog/book", FIELDS))
     assert [row.values for row in rows] == [
         {"title": ["A & B"], "names": ["x", "y"], "id": ["1"]},
@@ -79,7 +79,7 @@ BOMB = (
         ("just text", r"a.xml:1:1: the file is not well-formed XML: received syntax error"),
         (BOMB, "a.xml:1: the file declares entities, which can grow without end: .*received the entity `lol`"),
         ('<!DOCTYPE r [<!ENTITY f SYSTEM "file:///etc/passwd">]><r><s>&f;</s></r>', "declares entities"),
-        ("<r>" * (DEEPEST + 1), "a.xml:1: elements are nested too deeply"),
+        ("<r>" * (MAX_DEPTH + 1), "a.xml:1: elements are nested too deeply"),
         ('<?xml version="1.0" encoding="klingon"?><r/>', "a.xml:1: the file declares an unknown encoding"),
         (bz2.compress(b"<r/>"), "received what seems to be a file compressed by bzip2"),
     ],

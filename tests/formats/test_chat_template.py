@@ -9,7 +9,7 @@ def written(pieces):
     return "".join(piece.text for piece in pieces)
 
 
-def test_messages_stand_between_their_tokens():
+def test_messages_are_between_their_tokens():
     text = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n<|im_start|>user\nBye<|im_end|>\n"
     assert written(ChatTemplate().pieces(CHAT, is_answered=True)) == text
     assert written(ChatTemplate().pieces(CHAT, is_answered=False)) == f"{text}<|im_start|>assistant\n"

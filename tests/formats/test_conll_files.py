@@ -109,12 +109,12 @@ def test_what_is_wrong_is_located(write, text, message):
         read(write(text))
 
 
-def test_a_file_of_another_scheme_is_told(write):
+def test_a_file_of_another_scheme_is_reported(write):
     with pytest.raises(DataError, match="train:3: a tag that is not iob2: expected B-ORG .*`scheme: iob1`"):
         read(write(TEXT, scheme="iob2"))
 
 
-def test_a_column_that_is_not_there_is_told(write):
+def test_a_column_that_is_not_there_is_reported(write):
     with pytest.raises(DataError, match="train:1: there is no column 5 for `tags`: expected at most 2"):
         read(write("a O\n", fields={"text": 1, "tags": 5}))
     with pytest.raises(ConfigError, match="columns are counted from 1") as raised:

@@ -114,7 +114,7 @@ def test_a_missing_column_suggests_the_nearest(table):
     )
 
 
-def test_a_column_several_times_is_told_with_its_places(table):
+def test_a_duplicate_column_is_reported_with_its_positions(table):
     assert message(table("Category,Description,Category\na,b,c\n")).endswith(
         "reports.csv:1: several columns are called 'Category': expected one, for `label`, received columns 1, 3. "
         "Rename all but one of them in the first row."
@@ -176,7 +176,7 @@ def test_a_ragged_row(table, row, received):
     ("row", "remedy"),
     [
         ("a,b,", "The row ends in a delimiter and the first row does not: let both of them, or neither."),
-        ('a, "b, c"', "A quote opens a field only right behind the delimiter: take out the spaces between them."),
+        ('a, "b, c"', "A quote opens a field only directly after the delimiter: remove the spaces between them."),
     ],
 )
 def test_slips_that_make_a_row_ragged(table, row, remedy):

@@ -44,7 +44,7 @@ def test_columns_make_lists_of_texts(write):
     assert row.fields == {"choices": ["He sits", "runs"]}
 
 
-def test_what_is_wrong_is_said(write, tmp_path, monkeypatch):
+def test_what_is_wrong_is_reported(write, tmp_path, monkeypatch):
     path = write([{"text": "a", "data": b"\0"}])
     with pytest.raises(DataError, match="there is no single column for `text`: expected one of text, data, received"):
         list(ParquetFile(path=path, fields={"text": "txt"}).rows())

@@ -69,7 +69,7 @@ def test_objects_and_pairs_of_lines_are_cut_too(small, tmp_path):
 
 
 @pytest.mark.parametrize("shorter", ["a", "b"])
-def test_pairs_of_unequal_files_are_told_apart_as_before(small, tmp_path, shorter):
+def test_pairs_of_unequal_files_are_separated_as_before(small, tmp_path, shorter):
     for name in "ab":
         (tmp_path / name).write_text("line\n" * (30 if name == shorter else 33))
     source = ParallelFiles(path=str(tmp_path / "a"), target_path=str(tmp_path / "b"))

@@ -76,7 +76,7 @@ def test_a_row_is_a_question(write, tmp_path):
         (
             ["data", 0, "paragraphs", 0, "qas", 0, "answers", 0, "answer_start"],
             "3",
-            r"answers\[0\]: `answer_start` is no whole number: expected a place in the context, received \"3\"",
+            r"answers\[0\]: `answer_start` is no whole number: expected an offset in the context, received \"3\"",
         ),
         (["data"], [], "the file holds no questions"),
         (["data", 0, "paragraphs", 0, "context"], "\ud800", "`context` holds half of a surrogate pair"),
@@ -93,7 +93,7 @@ def test_what_is_wrong_is_located(write, path, value, message):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff{}"])
-def test_what_is_no_json_is_told(write, content):
+def test_what_is_no_json_is_reported(write, content):
     with pytest.raises(DataError, match="train.json: the file is not"):
         list(write(content).rows())
 

@@ -54,7 +54,7 @@ def test_all_short_sentences_are_read_as_seqeval_reads_them():
         ("bioes", "O B-PER", 1, "E-PER or S-PER where an entity ends"),
     ],
 )
-def test_a_tag_that_cannot_stand_there_is_located(scheme, tags, place, expected):
+def test_an_invalid_tag_is_located(scheme, tags, place, expected):
     with pytest.raises(TagError) as raised:
         to_iob2(tags.split(), scheme)
     assert raised.value.place == place and raised.value.expected.startswith(expected)

@@ -16,7 +16,7 @@ def test_it_is_read_as_it_was_written(tmp_path, how):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"columns": 3}', '{"columns": {}, "format": {"kind": "xls"}}'])
-def test_damage_is_said(tmp_path, content):
+def test_damage_is_reported(tmp_path, content):
     (tmp_path / "source.json").write_text(content)
     with pytest.raises(DataError, match=r"source.json: the file is damaged: .*Export it again"):
         TrainingFile.read(tmp_path / "source.json", remedy="Export it again.")

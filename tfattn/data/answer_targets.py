@@ -1,11 +1,11 @@
-"""Answers that stand in a text."""
+"""Targets of extractive question answering: the answers in a context."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import DataError
@@ -29,15 +29,15 @@ REMARKS = {
 
 
 class Answers(Target):
-    """Answers to questions, from the role `answers`: a list of {"text": ..., "start": ...}, none where there is none.
+    """Answers to questions, from the role `answers`: a list of {"text": ..., "start": ...}, empty without an answer.
 
-    `start` counts the characters of the role `context`. What is taught is the answer that most annotators gave, and of
-    these the first; a question none of whose answers stands in its context teaches nothing. An example that another
-    tool has made, the role `example`, says itself whether it has an answer.
+    `start` is a character offset in the role `context`. The target is the most frequent answer, or the first of equally
+    frequent answers. A question whose answers do not occur in its context is ignored by the loss. Precomputed examples,
+    of the role `example`, state themselves whether they have an answer.
 
     Args:
-        misplaced: what becomes of an answer that does not stand where it is said to: "find" takes the nearest place
-            where it does, "drop" leaves it out.
+        misplaced: treatment of an answer that is not at `start`: "find" takes the nearest occurrence, "drop" drops the
+            answer.
     """
 
     roles = (CONTEXT, ANSWERS)
@@ -54,14 +54,14 @@ class Answers(Target):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the number of training `rows`, and of those among them that are `unanswerable`."""
+        """Return the number of training `rows`, and the number of `unanswerable` rows."""
         return self._facts
 
     def use(self, facts: dict[str, Any]) -> None:
         self._facts = facts
 
     def check(self, row: Row) -> None:
-        """Refuse what is no list of answers."""
+        """Check that the value is a list of answers."""
         if EXAMPLE in row.fields:
             return
         found = row.fields[ANSWERS]
@@ -82,37 +82,33 @@ class Answers(Target):
         return (NO_ANSWER,) if self.stratum(row) == NO_ANSWER else ()
 
     def remarks(self, row: Row) -> Sequence[str]:
-        """Say which answers do not stand where they are said to."""
+        """List the kinds of misplaced answers of a row."""
         if EXAMPLE in row.fields:
             return []
-        kinds = {self._place(row.fields[CONTEXT], **answer)[1] for answer in row.fields[ANSWERS]}
+        kinds = {self._locate(row.fields[CONTEXT], **answer)[1] for answer in row.fields[ANSWERS]}
         return [kind for kind in REMARKS.values() if kind in kinds]
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         self.use({"rows": len(strata), "unanswerable": strata.counts.get(NO_ANSWER, 0)})
 
     def span(self, row: Row) -> tuple[int, int] | None:
-        """Return the answer that is taught: its first character in the context, and the one behind its last.
-
-        Returns:
-            None where no answer stands in the context.
-        """
-        places = [self._place(row.fields[CONTEXT], **answer)[0] for answer in row.fields[ANSWERS]]
-        found = Counter(place for place in places if place is not None)
+        """Return begin and end of the target answer in the context, in characters; None if no answer occurs in it."""
+        positions = [self._locate(row.fields[CONTEXT], **answer)[0] for answer in row.fields[ANSWERS]]
+        found = Counter(position for position in positions if position is not None)
         return found.most_common(1)[0][0] if found else None
 
-    def _place(self, context: str, *, text: str, start: int) -> tuple[tuple[int, int] | None, str]:
-        """Find where an answer stands, and what is to be said of it, "" for nothing."""
+    def _locate(self, context: str, *, text: str, start: int) -> tuple[tuple[int, int] | None, str]:
+        """Find the span of an answer, and the remark on it, "" for none."""
         if text and start >= 0 and context.startswith(text, start):
             return (start, start + len(text)), ""
         before = context.rfind(text, 0, max(start, 0) + len(text)) if text.strip() else -1
-        behind = context.find(text, max(start, 0)) if text.strip() else -1
-        places = [place for place in (before, behind) if place >= 0]
-        if not places:
+        after = context.find(text, max(start, 0)) if text.strip() else -1
+        positions = [position for position in (before, after) if position >= 0]
+        if not positions:
             return None, REMARKS[""]
         if self._misplaced == "drop":
             return None, REMARKS["drop"]
-        nearest = min(places, key=lambda place: abs(place - start))
+        nearest = min(positions, key=lambda position: abs(position - start))
         return (nearest, nearest + len(text)), REMARKS["find"]
 
 

@@ -1,11 +1,11 @@
-"""Examples of questions about texts: windows of the text, each with the question, and where the answer stands."""
+"""Examples for question answering: windows of the context with the question, and the positions of the answer."""
 
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfattn.data.answer_targets import Answers
-from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.examples import IGNORE_INDEX, Drawing, Example, Examples
 from tfattn.features import (
     ANSWERS,
     END_POSITIONS,
@@ -20,20 +20,19 @@ from tfattn.features import (
 from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
-NOT_HERE = 0  # the answer is that of [CLS]
-NOT_TAUGHT = -1
+NO_ANSWER_POSITION = 0  # the position of [CLS]
 
-Piece = tuple[int, int]  # its first character, and the one behind its last
+Piece = tuple[int, int]  # first character and end
 
 
 class AnswerWindows(Examples):
-    """Tells the first and the last token of the answer in each window that has all of it, and [CLS] in the others.
+    """Windows with the positions of the first and last token of the answer, or of [CLS] if a window lacks the answer.
 
-    A question whose answers stand nowhere in its text teaches nothing: its positions are -1. Those that run_squad.py of
-    google-research/bert has made do not say where their tokens stand in the text, and are not measured by it.
+    If no answer of a question occurs in its context, the positions are IGNORE_INDEX and the loss ignores the question.
+    Precomputed examples of run_squad.py of google-research/bert have no character offsets, so they train only.
     """
 
-    ready_made = "training"
+    allow_precomputed = "training"
 
     def require(self, preprocessor: Preprocessor) -> None:
         preprocessor.locate("pieces")
@@ -42,26 +41,26 @@ class AnswerWindows(Examples):
         self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Answers, drawing: Drawing
     ) -> Iterator[Example]:
         made = super().of(rows, preprocessor, targets, drawing)
-        for place, windows in itertools.groupby(made, key=lambda example: example.row):
+        for index, windows in itertools.groupby(made, key=lambda example: example.row):
             windows = list(windows)
-            ends = _ends_of_answer(windows, targets.span(rows[place]))
-            is_taught = ends is not None or not rows[place].fields[ANSWERS]
-            told = {IS_IMPOSSIBLE: int(not rows[place].fields[ANSWERS])}
+            ends = _ends_of_answer(windows, targets.span(rows[index]))
+            is_taught = ends is not None or not rows[index].fields[ANSWERS]
+            is_impossible = {IS_IMPOSSIBLE: int(not rows[index].fields[ANSWERS])}
             for number, (row, values) in enumerate(windows):
-                first, last = _positions(values, ends) if is_taught else (NOT_TAUGHT, NOT_TAUGHT)
-                unique_id = (int(drawing.seeds[place]) >> 1) + number
-                places = {START_POSITIONS: first, END_POSITIONS: last, UNIQUE_IDS: unique_id}
-                yield Example(row, {**values, **told, **places})
+                first, last = _positions(values, ends) if is_taught else (IGNORE_INDEX, IGNORE_INDEX)
+                unique_id = (int(drawing.seeds[index]) >> 1) + number
+                positions = {START_POSITIONS: first, END_POSITIONS: last, UNIQUE_IDS: unique_id}
+                yield Example(row, {**values, **is_impossible, **positions})
 
     def completed(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Tell which tokens stand in the text: the second segment without the [SEP] that ends it."""
+        """Mark the tokens of the context: the second segment without its final [SEP]."""
         in_text = [*values.get(SEGMENT_IDS, ())[:-1], 0]
-        places = {STARTS: [0] * len(in_text), ENDS: in_text, MAX_CONTEXT: in_text}
-        return {IS_IMPOSSIBLE: 0, UNIQUE_IDS: 0, **values, **places}
+        positions = {STARTS: [0] * len(in_text), ENDS: in_text, MAX_CONTEXT: in_text}
+        return {IS_IMPOSSIBLE: 0, UNIQUE_IDS: 0, **values, **positions}
 
 
 def _ends_of_answer(windows: Sequence[Example], span: tuple[int, int] | None) -> tuple[Piece, Piece] | None:
-    """Find the first and the last piece of a span; None where there is none, or it has no piece that was read."""
+    """Find the first and the last piece of a span; None without a span, or if no window has a piece of it."""
     if span is None:
         return None
     pieces = {piece for example in windows for piece in _pieces(example.values)}
@@ -72,10 +71,10 @@ def _ends_of_answer(windows: Sequence[Example], span: tuple[int, int] | None) ->
 def _positions(values: dict, ends: tuple[Piece, Piece] | None) -> tuple[int, int]:
     pieces = _pieces(values)
     if ends is None or ends[0] not in pieces or ends[1] not in pieces:
-        return NOT_HERE, NOT_HERE
+        return NO_ANSWER_POSITION, NO_ANSWER_POSITION
     return pieces.index(ends[0]), len(pieces) - 1 - pieces[::-1].index(ends[1])
 
 
 def _pieces(values: dict) -> list[Piece]:
-    """List all tokens of an example; those that stand nowhere in the text are (0, 0)."""
+    """List the character ranges of all tokens; tokens outside of the context are (0, 0)."""
     return list(zip(values[STARTS], values[ENDS], strict=True))

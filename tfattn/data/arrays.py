@@ -1,4 +1,4 @@
-"""Arrays among the results of units, read as a whole, or only those rows that are asked for."""
+"""Arrays in the results of units, read as a whole or row by row."""
 
 import io
 import threading
@@ -10,60 +10,60 @@ import numpy as np
 from tfattn.data.results import Result, each
 from tfattn.files import PackedPath
 
-# An array's header is a Python literal, and Python 3.11 may fail where two threads parse one each (cpython#106905).
-_one_header_at_a_time = threading.Lock()
+# The header of an array is a Python literal, and Python 3.11 may fail to parse two at once (cpython#106905).
+_header_lock = threading.Lock()
 
 
 def load(path: Result) -> np.ndarray:
-    """Read an array as a whole.
+    """Read a whole array.
 
     Raises:
         OSError: there is no such file.
-        EOFError, ValueError: it is damaged.
+        EOFError, ValueError: the file is damaged.
     """
     with path.open("rb") as file:
         source = file if isinstance(path, Path) else io.BytesIO(file.read())
-        with _one_header_at_a_time:
+        with _header_lock:
             return np.load(source, allow_pickle=False)
 
 
-def joined(paths: Sequence[Result]) -> np.ndarray:
-    """Read arrays, one at least, and join their rows; raises as `load`."""
-    return np.concatenate(each(load, paths, place=paths[0]))
+def concatenate(paths: Sequence[Result]) -> np.ndarray:
+    """Read at least one array and concatenate the rows; raises as `load`."""
+    return np.concatenate(each(load, paths, location=paths[0]))
 
 
 def opened(path: Result) -> "np.ndarray | Rows":
-    """Open an array of which only what is taken out by a number or a slice is read; raises as `load`."""
+    """Open an array for lazy reading by index or slice; raises as `load`."""
     if not isinstance(path, Path):
         return Rows(path)
-    with _one_header_at_a_time:
+    with _header_lock:
         return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 class Rows:
-    """The rows of an array at an address, as far as slices of an array that is mapped into memory have them.
+    """A lazily read array at a remote address, with indexing by row and by slice as for a memory-mapped array.
 
     Args:
-        path: what `np.save` wrote, row after row.
+        path: a file of `np.save`, in row-major order.
     """
 
     def __init__(self, path: PackedPath):
         self._path = path
-        with path.open("rb") as file, _one_header_at_a_time:
+        with path.open("rb") as file, _header_lock:
             np.lib.format.read_magic(file)
             shape, is_by_columns, self._dtype = np.lib.format.read_array_header_1_0(file)
             self._begin = file.tell()
-        assert len(shape) == 1 or not is_by_columns, "results are saved row after row"
+        assert len(shape) == 1 or not is_by_columns, "results are saved in row-major order"
         self._rows, self._shape = shape[0], shape[1:]
 
     def __len__(self) -> int:
         return self._rows
 
-    def __getitem__(self, place: int | slice) -> np.ndarray:
-        if not isinstance(place, slice):
-            return self[place : place + 1][0]
-        first, last, step = place.indices(self._rows)
-        assert step == 1, "rows are read one behind the other"
+    def __getitem__(self, index: int | slice) -> np.ndarray:
+        if not isinstance(index, slice):
+            return self[index : index + 1][0]
+        first, last, step = index.indices(self._rows)
+        assert step == 1, "only slices of step 1 are supported"
         count, size = max(last - first, 0), int(np.prod(self._shape, dtype=int)) * self._dtype.itemsize
         with self._path.open("rb") as file:
             file.seek(self._begin + first * size)

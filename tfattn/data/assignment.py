@@ -1,13 +1,14 @@
-"""What every part must know before its rows are written: their splits, their numbers, what records hold."""
+"""Splits, sort keys and row numbers of the rows of a part, which are computed before records are written."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from tfattn.data import arrays, results
-from tfattn.data.division import SPLITS, keys
 from tfattn.data.results import Folder, reading, result
-from tfattn.data.split import TRAIN
+from tfattn.data.split_assignment import SPLITS
+from tfattn.data.split_config import TRAIN
+from tfattn.data.splitmix64 import row_keys
 from tfattn.data.units import Rows
 
 FOLDER = "assignment"
@@ -18,11 +19,11 @@ class Assigned:
     """The assignment of the n complete rows of a part.
 
     Attributes:
-        split_of_row: (n,) int8, places in SPLITS.
-        seeds: (n,) uint64, random numbers, from which the examples of each row are drawn.
-        keys: (n,) uint64, what records are sorted by: random in training, else the order of the file.
-        numbers: (n,) int64, the place of each row among those of its split, in the order of the file.
-        is_leaked: (n,) whether a training row says the same.
+        split_of_row: (n,) int8, indices in SPLITS.
+        seeds: (n,) uint64, random seeds of the examples of each row.
+        keys: (n,) uint64, sort keys of records: random for training, otherwise the order of the file.
+        numbers: (n,) int64, the index of each row in its split, in the order of the file.
+        is_leaked: (n,) bool, whether a training row has the same content.
     """
 
     split_of_row: np.ndarray
@@ -33,13 +34,13 @@ class Assigned:
 
 
 def write(folder: Folder, *, starts: np.ndarray, split_of_row: np.ndarray, is_leaked: np.ndarray) -> None:
-    """Write what `read` reads, into the folder of a `Work`.
+    """Write the assignment of all N rows, for `read`.
 
     Args:
-        folder: where to.
-        starts: (parts + 1,), the number of the first of the N rows of each part, and N.
-        split_of_row: (N,) int8, places in SPLITS.
-        is_leaked: (N,) whether a training row says the same.
+        folder: the folder of a `Work`.
+        starts: (parts + 1,), the index of the first row of each part, and N.
+        split_of_row: (N,) int8, indices in SPLITS.
+        is_leaked: (N,) bool, whether a training row has the same content.
     """
     before = np.zeros((len(starts), len(SPLITS)), np.int64)  # rows of each split before each part
     for number, (begin, end) in enumerate(zip(starts, starts[1:], strict=False)):
@@ -63,7 +64,7 @@ def read(folder: Folder, unit: Rows, seed: int) -> Assigned:
         mine = split_of_row == split
         numbers[mine] = before[split] + np.arange(np.count_nonzero(mine))
     is_training = split_of_row == SPLITS.index(TRAIN)
-    seeds = keys(rows, seed)
+    seeds = row_keys(rows, seed)
     return Assigned(
         split_of_row=split_of_row,
         seeds=seeds,

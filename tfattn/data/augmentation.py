@@ -1,4 +1,4 @@
-"""The `augmentation` of a pipeline's data: how training images are changed, other ways in each epoch."""
+"""The `augmentation` section: random changes of training images, which differ in each epoch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,20 @@ from tfattn.data.transforms import Transform
 
 @dataclass(frozen=True, kw_only=True)
 class Augmentation:
-    """Changes of training images, in this order, each drawn by (seed, epoch, image); none that is not named.
+    """Random augmentation of training images, in this order, by (seed, epoch, image). By default nothing is changed.
 
-    Any number of replicas sees the same, and so does a run that is resumed. Images that measure stay as they are.
+    The result does not depend on the number of replicas or on the resumption of a run. Evaluation images are not
+    changed.
 
     Args:
-        resized_crop: the least part of an image's area that is taken in place of the whole, such as 0.5; its width is
-            3/4 to 4/3 of its height, and it is resized to the same size.
-        shift: the most pixels by which an image is moved in each direction; what comes in is mirrored at the side.
-        flip: left to right: "random" draws for each image in every epoch, "alternating" in the first, and then flips
-            each in every other one, so that it is seen both ways.
-        colour_jitter: how much brightness, contrast and saturation change at most, such as 0.2.
-        cutout: the side in pixels of a grey square that hides a part of the image.
-        mixup: mixes images in pairs, and their labels, by shares of Beta(mixup, mixup), such as 0.2.
+        resized_crop: minimum fraction of the area of a random crop, such as 0.5. The aspect ratio of the crop is 3/4 to
+            4/3, and the crop is resized to the size of the image.
+        shift: maximum translation in pixels in each direction, with reflection padding.
+        flip: horizontal flip: "random" for each image in every epoch; "alternating" is random in the first epoch, and
+            then flips each image in every other epoch.
+        colour_jitter: maximum relative change of brightness, contrast and saturation, such as 0.2.
+        cutout: side in pixels of a grey square that covers a part of the image.
+        mixup: MixUp of pairs of images and labels with weights from Beta(mixup, mixup), such as 0.2.
 
     Example:
         augmentation = Augmentation(shift=4, flip="alternating", cutout=8)
@@ -41,7 +42,7 @@ class Augmentation:
     mixup: PositiveFloat | None = None
 
     def transforms(self) -> Sequence[Transform]:
-        """List the changes, in order."""
+        """List the transforms, in order."""
         kinds = {
             ResizedCrop: self.resized_crop,
             Shift: self.shift,

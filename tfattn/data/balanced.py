@@ -8,16 +8,16 @@ from tfattn.errors import ConfigError
 def balanced_batches(
     rows: np.ndarray, label_ids: np.ndarray, *, batch_size: int, batches: int | None, generator: np.random.Generator
 ) -> list[np.ndarray]:
-    """Draw batches with equal parts of each class, whose rows come in random order, again and again.
+    """Sample batches with the same number of rows of each class, in random order.
 
-    A row comes a second time only when all others of its class have come once.
+    A row repeats only after all other rows of its class.
 
     Args:
-        rows: (N,) record numbers.
-        label_ids: (N,) the class of each.
-        batch_size: rows of a batch, a multiple of the number of classes.
-        batches: how many to draw; by default until all rows of the largest class have come once.
-        generator: what they are drawn with.
+        rows: (N,) record indices.
+        label_ids: (N,) the class of each record.
+        batch_size: rows per batch, a multiple of the number of classes.
+        batches: number of batches; by default enough for all rows of the largest class.
+        generator: random number generator.
 
     Raises:
         ConfigError: the classes do not share a batch evenly.
@@ -39,10 +39,10 @@ def balanced_batches(
     share = batch_size // len(classes)
     members = [rows[label_ids == label] for label in classes]
     count = -(-max(map(len, members)) // share) if batches is None else batches
-    drawn = [_drawn(some, count * share, generator).reshape(count, share) for some in members]
+    drawn = [_sample(some, count * share, generator).reshape(count, share) for some in members]
     return [generator.permutation(batch) for batch in np.concatenate(drawn, axis=1)]
 
 
-def _drawn(rows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
+def _sample(rows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
     rounds = [generator.permutation(rows) for _ in range(-(-count // len(rows)))]
     return np.concatenate([rows[:0], *rounds])[:count]

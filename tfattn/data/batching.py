@@ -1,4 +1,4 @@
-"""Which rows form which batch, in which order: a function of the lengths, the seed and the epoch alone."""
+"""Plans of batches: a function of the sequence lengths, the seed and the epoch."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from tfattn.config.relations import InsteadOf, OnlyWith
 from tfattn.data.balanced import balanced_batches
 from tfattn.errors import ConfigError
 
-# Rows are sorted by their length times a random factor of 1 to 1 + SPREAD: like meets like, but not always the same.
+# Rows are sorted by length times a random factor in [1, 1 + SPREAD], so that batches differ between epochs.
 SPREAD = 0.1
 WHICH_SIZE = "`max_tokens: 2048` suits texts of different lengths; `batch_size: 32` counts rows."
 
 
 @dataclass(frozen=True)
 class Window:
-    """A part of an epoch whose records are held in memory together.
+    """A part of an epoch whose records are in memory together.
 
     Attributes:
-        shards: numbers of the record files, in the order in which they are loaded.
-        batches: the record numbers of each batch, in the order in which they are trained.
+        shards: indices of shards, in the order of loading.
+        batches: record indices of each batch, in the order of training.
     """
 
     shards: np.ndarray
@@ -31,23 +31,22 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class Batching:
-    """The batches of an epoch: of a number of rows each, or of a number of tokens with padding.
+    """Batches of a fixed number of rows, or of a maximum number of tokens including padding.
 
-    Shards come in a random order and a few of them form a window. The rows of a window are shuffled, sorted by length
-    (not quite exactly, so that batches differ between epochs) and cut into batches, which are shuffled in turn. Every
-    row comes exactly once per epoch. The number of replicas makes no difference: batch k has the same rows for any.
+    Shards are shuffled, and consecutive shards form a window. The rows of a window are shuffled, sorted approximately
+    by length and cut into batches, which are shuffled again. Every row occurs exactly once per epoch. Batch k has the
+    same rows for any number of replicas.
 
     Args:
-        batch_size: rows per batch, over all replicas and micro-batches; give either this or `max_tokens`.
-        max_tokens: tokens per batch at the most, padding included (rows times the longest of them, of source and target
-            together), over all replicas and micro-batches; short rows come in larger batches. Give either this or
-            `batch_size`.
-        bucket_by_length: whether rows of like length share a batch, which saves padding.
-        window: records that are held in memory and shuffled together; rounded up to whole record files, and to as many
-            as have a row of every class where batches are balanced.
-        balanced: whether every class has the same number of rows in each training batch. Rows of rare classes then come
-            more than once per epoch.
-        batches_per_epoch: the number of balanced batches in an epoch; by default as many as show every row.
+        batch_size: rows per batch, over all replicas and micro-batches. Set either this or `max_tokens`.
+        max_tokens: maximum number of tokens per batch, padding included (number of rows times the longest row, source
+            plus target), over all replicas and micro-batches. Set either this or `batch_size`.
+        bucket_by_length: whether rows of similar length share a batch, which reduces padding.
+        window: records that are in memory and shuffled together; rounded up to whole shards, and for balanced batches
+            to a row of every class.
+        balanced: whether every class has the same number of rows in each training batch. Rows of rare classes then
+            occur more than once per epoch.
+        batches_per_epoch: number of balanced batches per epoch; by default enough to include every row.
 
     Example:
         batching = Batching(max_tokens=2048)
@@ -74,16 +73,16 @@ class Batching:
         """Plan the batches of one epoch.
 
         Args:
-            lengths: for each shard (n,), the tokens of each of its records, or (n, k) of its k sequences, or (n, k, a)
-                where these are lists of sequences, along each axis; records are numbered through all shards.
+            lengths: for each shard (n,), the tokens of each record, (n, k) for k sequences, or (n, k, a) for lists of
+                sequences. Record indices continue across shards.
             seed: not negative.
             epoch: not negative.
-            shuffle: whether the order is random; if not, it is that of the file, or from long rows to short ones where
-                they are bucketed, in every epoch.
-            label_ids: for each shard, the class of each of its records, for balanced batches.
+            shuffle: whether the order is random; otherwise it is the order of the file, or from long to short with
+                buckets, in every epoch.
+            label_ids: for each shard, the class of each record, for balanced batches.
 
         Raises:
-            ConfigError: a row alone has more than `max_tokens`.
+            ConfigError: a single row has more than `max_tokens`.
         """
         lengths = [np.reshape(shard, (*shard.shape, 1, 1)[:3]).astype(np.int64) for shard in lengths]
         longest = max((int(tokens_of(shard).max()) for shard in lengths if len(shard)), default=0)
@@ -101,7 +100,7 @@ class Batching:
         balances = self.balanced and shuffle
         groups = self._windows(order, lengths, label_ids if balances else None)
         sizes = [sum(len(lengths[shard]) for shard in shards) for shards in groups]
-        counts = _apportioned(self.batches_per_epoch, sizes) if balances and self.batches_per_epoch else None
+        counts = _apportion(self.batches_per_epoch, sizes) if balances and self.batches_per_epoch else None
         for number, shards in enumerate(groups):
             rows = np.concatenate([np.arange(starts[shard], starts[shard + 1]) for shard in shards])
             generator = _generator(seed, epoch, 1 + number) if shuffle else None
@@ -122,7 +121,7 @@ class Batching:
     def _windows(
         self, order: np.ndarray, lengths: Sequence[np.ndarray], label_ids: Sequence[np.ndarray] | None
     ) -> list[list[int]]:
-        """Group consecutive shards, as many as it takes to hold `window` records, and a row of every class."""
+        """Group consecutive shards until they have `window` records and a row of every class."""
         every_class = set() if label_ids is None else set(np.concatenate(label_ids).tolist())
         windows, shards, held, classes = [], [], 0, set()
         for shard in order:
@@ -134,7 +133,7 @@ class Batching:
                 windows.append(shards)
                 shards, held, classes = [], 0, set()
         if shards and windows and classes != every_class:
-            windows[-1] += shards  # what is left could not fill a batch of all classes
+            windows[-1] += shards  # the remaining rows lack a class
         elif shards:
             windows.append(shards)
         return windows
@@ -143,35 +142,35 @@ class Batching:
         order = np.arange(len(rows)) if generator is None else generator.permutation(len(rows))
         if self.bucket_by_length:
             factor = 1.0 if generator is None else 1.0 + SPREAD * generator.random((len(rows), 1, 1))
-            order = order[_from_long_to_short(tokens[order] * factor)]
+            order = order[_descending(tokens[order] * factor)]
         batches = list(self._cut(rows[order], tokens[order]))
         if generator is not None:
-            batches = [batches[place] for place in generator.permutation(len(batches))]
+            batches = [batches[index] for index in generator.permutation(len(batches))]
         return batches
 
     def _cut(self, rows: np.ndarray, tokens: np.ndarray) -> Iterator[np.ndarray]:
         begin = 0
         while begin < len(rows):
-            end = begin + (self.batch_size or self._fitting(tokens[begin : begin + self.max_tokens]))
+            end = begin + (self.batch_size or self._num_fitting(tokens[begin : begin + self.max_tokens]))
             yield rows[begin:end]
             begin = end
 
-    def _fitting(self, tokens: np.ndarray) -> int:
-        """Count the next rows that fill `max_tokens`: rows times the longest so far only ever grows."""
+    def _num_fitting(self, tokens: np.ndarray) -> int:
+        """Count the next rows that fit into `max_tokens`; the padded size grows monotonically."""
         padded = tokens_of(np.maximum.accumulate(tokens)) * np.arange(1, len(tokens) + 1)
         return int(np.searchsorted(padded, self.max_tokens, side="right"))
 
 
 def tokens_of(lengths: np.ndarray) -> np.ndarray:
-    """Count the tokens of n records from the lengths (n, k) or (n, k, a) of their sequences, lists padded: (n,)."""
+    """Count the tokens of n records, (n,), from lengths (n, k) or (n, k, a); lists of sequences are padded."""
     return lengths.reshape(*lengths.shape[:2], -1).prod(axis=2).sum(axis=1)
 
 
-def _apportioned(total: int, sizes: Sequence[int]) -> list[int]:
-    """Divide a number of batches among windows by their sizes, by the method of largest remainders.
+def _apportion(total: int, sizes: Sequence[int]) -> list[int]:
+    """Apportion a number of batches to windows by size, by largest remainder.
 
     Example:
-        >>> _apportioned(10, [30, 30, 15])
+        >>> _apportion(10, [30, 30, 15])
         [4, 4, 2]
     """
     exact = [divmod(total * size, sum(sizes)) for size in sizes]
@@ -182,10 +181,10 @@ def _apportioned(total: int, sizes: Sequence[int]) -> list[int]:
     return counts
 
 
-def _from_long_to_short(tokens: np.ndarray) -> np.ndarray:
-    """Order rows (n, k, a) by their last sequence, and of those of about the same length by the one before it.
+def _descending(tokens: np.ndarray) -> np.ndarray:
+    """Sort rows (n, k, a) from long to short by the last sequence, then by the sequence before it.
 
-    Of lists of sequences it is their number that comes first, and then the longest of them.
+    Lists of sequences are sorted by their number first, then by the longest sequence.
     """
     *others, last = -tokens[:, :, ::-1].reshape(len(tokens), -1).T
     return np.lexsort([*others, np.round(last) if others else last])

@@ -1,4 +1,4 @@
-"""Apache Beam as the engine of preparation; what stands here is known without loading it."""
+"""The Apache Beam engine of preparation; Beam is imported on use."""
 
 import importlib.util
 from typing import Any
@@ -10,19 +10,19 @@ Option = str | bool | int | float | list[str]
 
 
 class Beam(Engine):
-    """Apache Beam: Dataflow, Flink, Spark, or another of its runners; also on this machine alone.
+    """Apache Beam with Dataflow, Flink, Spark or another runner, or on this machine.
 
-    All workers need this package, and must find the files of the data and the `work_folder` of the section under the
-    same names as this process: at addresses such as gs://bucket/rows.csv, or on a disk that they share, named by whole
-    paths. Only this process writes the prepared data.
+    All workers need this package, and access to the data files and the `work_folder` by the same names: remote
+    addresses such as gs://bucket/rows.csv, or absolute paths on a shared disk. Only this process writes the prepared
+    data.
 
     Args:
-        options: Beam's own, by their names, such as `runner: FlinkRunner` and `flink_master: host:8081`. By default
-            the runner is FnApiRunner, which needs no cluster; `direct_running_mode: multi_processing` and
-            `direct_num_workers: 8` let it use processes of this machine. Those that install or start code are refused.
+        options: pipeline options of Beam by name, such as `runner: FlinkRunner` and `flink_master: host:8081`. The
+            default runner is FnApiRunner, which needs no cluster; `direct_running_mode: multi_processing` and
+            `direct_num_workers: 8` use local processes. Options that install or start code are refused.
 
     Raises, when data are prepared:
-        ConfigError: Beam is not installed, there is no such runner, or an option is unknown, wrong or refused.
+        ConfigError: Beam is not installed, the runner is unknown, or an option is unknown, invalid or refused.
 
     Example:
         engine: {name: beam, options: {runner: FlinkRunner, flink_master: "host:8081", parallelism: 64}}

@@ -1,4 +1,4 @@
-"""Options of Apache Beam, held against those that it knows."""
+"""Validation of the options of Apache Beam."""
 
 import contextlib
 import io
@@ -19,21 +19,21 @@ from apache_beam.runners.runner import PipelineRunner, create_runner
 from tfattn.errors import ConfigError, nearest
 
 KEY = "data.engine.options"
-# Runs here alone. What Beam takes by default, DirectRunner, first fetches another program.
+# Runs locally. The default of Beam, DirectRunner, downloads another program first.
 DEFAULT_RUNNER = "FnApiRunner"
 RUNNERS = tuple(StandardOptions.KNOWN_RUNNER_NAMES)
-# Their job servers have options of their own.
+# Runners whose job servers have further options.
 PORTABLE_RUNNERS = ("FlinkRunner", "PortableRunner", "SparkRunner")
 
 
 def checked(options: dict[str, Any]) -> tuple[PipelineOptions, PipelineRunner]:
-    """Make Beam's options and runner of options by their names.
+    """Create the pipeline options and the runner of Beam.
 
     Returns:
-        the options as Beam holds them, and the runner that they name.
+        the pipeline options, and the runner.
 
     Raises:
-        ConfigError: there is no such runner, or an option is unknown, wrong or refused.
+        ConfigError: the runner is unknown, or an option is unknown, invalid or refused.
     """
     name = options.get("runner", DEFAULT_RUNNER)
     if name not in RUNNERS:
@@ -44,7 +44,7 @@ def checked(options: dict[str, Any]) -> tuple[PipelineOptions, PipelineRunner]:
             received=repr(name),
             remedy=nearest(name, RUNNERS),
         )
-    with _telling():
+    with _option_errors():
         found = PipelineOptions.from_dictionary({**options, "runner": name})
         known, given = (found.get_all_options(retain_unknown_options=retain) for retain in (False, True))
     _check_known(options, known, given, name)
@@ -75,7 +75,7 @@ def _check_known(options: dict[str, Any], known: dict[str, Any], given: dict[str
 
 
 def _check_refused(found: PipelineOptions) -> None:
-    """Refuse options that start or install code: a pipeline file cannot run any."""
+    """Refuse options that start or install code, which a pipeline file must not."""
     refused = {}
     for group in (SetupOptions, JobServerOptions):
         refused |= found.view_as(group).get_all_options(drop_default=True, current_only=True)
@@ -95,16 +95,16 @@ def _check_refused(found: PipelineOptions) -> None:
 
 
 @contextlib.contextmanager
-def _telling() -> Iterator[None]:
-    """Tell of a wrong option by an error: Beam parses them as those of a command, which then ends."""
-    said = io.StringIO()
+def _option_errors() -> Iterator[None]:
+    """Convert Beam's exit on an invalid option to an error; Beam parses options as a command line."""
+    output = io.StringIO()
     logger = logging.getLogger(PipelineOptions.__module__)
     logger.disabled = True
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(output):
             yield
     except SystemExit:
-        message = said.getvalue().strip().splitlines()[-1].partition("error: ")[2]
+        message = output.getvalue().strip().splitlines()[-1].partition("error: ")[2]
         raise ConfigError("Apache Beam refuses an option", where=KEY, received=message) from None
     finally:
         logger.disabled = False

@@ -1,4 +1,4 @@
-"""The units of a step as a pipeline of Apache Beam, which gives each to a worker."""
+"""The units of a step as a pipeline of Apache Beam."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ _ERROR = "error.json"
 
 @dataclass(frozen=True)
 class Failure:
-    """An error of a unit as its result, by which a worker tells it to whoever started the step."""
+    """The error of a unit, which a worker writes as a result for the main process."""
 
     kind: str
     what: str
@@ -31,24 +31,24 @@ class Failure:
 
     @staticmethod
     def of(error: TfattnError) -> "Failure":
-        """Write down an error."""
+        """Create the record of an error."""
         kind, details = type(error).__name__, (error.where, error.expected, error.received, error.remedy)
         return Failure(kind, error.what, *details)
 
     def error(self) -> TfattnError:
-        """Make the error again."""
+        """Recreate the error."""
         kind = getattr(errors, self.kind, TfattnError)
         details = {"where": self.where, "expected": self.expected, "received": self.received, "remedy": self.remedy}
         return kind(self.what, **details)
 
 
 class DoUnits(beam.DoFn):
-    """The units that one worker does.
+    """The units that a worker runs.
 
     Args:
-        step: what is done with each.
-        elsewhere: what the worker needs.
-        failed: where an error is told: it would not end otherwise if done again, as Beam does with what fails.
+        step: the function to run.
+        elsewhere: the setup of the worker.
+        failed: folder of errors. Errors are not raised, because Beam would retry the unit.
     """
 
     def __init__(self, step: Step, elsewhere: Elsewhere, failed: Folder):
@@ -68,10 +68,10 @@ class DoUnits(beam.DoFn):
 
 
 def run(step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, options: dict[str, Any]) -> None:
-    """Do units, and wait until all are done.
+    """Run units, and wait for them.
 
     Raises:
-        TfattnError: a unit cannot be done, or the runner fails.
+        TfattnError: a unit or the runner fails.
     """
     failed = (work.folder / FAILED).absolute()
     results.remove(failed)
@@ -87,8 +87,8 @@ def run(step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, options: 
         state = pipeline.run().wait_until_finish()
     except Exception as error:  # each runner has its own
         raise _of_runner(options, f"{type(error).__name__}: {error}") from error
-    if told := results.done(failed):
-        with results.on_disk(results.opened(failed, min(told))) as folder:
+    if errors_found := results.done(failed):
+        with results.on_disk(results.opened(failed, min(errors_found))) as folder:
             raise files.read_json(folder / _ERROR, Failure).error()
     if state != PipelineState.DONE:
         raise _of_runner(options, f"a job that is {state}")
@@ -100,5 +100,5 @@ def _of_runner(options: dict[str, Any], received: str) -> TfattnError:
         "Apache Beam could not run the step",
         where=f"data.engine.options.runner: {options.get('runner', DEFAULT_RUNNER)}",
         received=received.strip().splitlines()[-1][:300],
-        remedy="Look into the logs of its workers; the same command goes on with what is done.",
+        remedy="Look into the logs of its workers; the same command resumes from the finished units.",
     )

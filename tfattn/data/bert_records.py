@@ -1,4 +1,4 @@
-"""Records that other tools have made to train BERT, in the layout of google-research/bert."""
+"""Precomputed training examples for BERT, in the format of google-research/bert."""
 
 import json
 from collections.abc import Iterator
@@ -26,27 +26,27 @@ from tfattn.formats.parts import Span
 from tfattn.formats.source import Row
 from tfattn.formats.text_files import check_is_file
 
-RECORDS_AT_ONCE = 256
-# The names in files, and ours where they differ.
+BATCH_RECORDS = 256
+# Names in files -> our names.
 _TOKENS = {
     "input_ids": "input_ids",
     "input_word_ids": "input_ids",
     SEGMENT_IDS: SEGMENT_IDS,
     "input_type_ids": SEGMENT_IDS,
 }
-_PLACES = (MASKED_LM_POSITIONS, MASKED_LM_IDS, MASKED_LM_WEIGHTS)
+_PREDICTIONS = (MASKED_LM_POSITIONS, MASKED_LM_IDS, MASKED_LM_WEIGHTS)
 _NUMBERS = (NEXT_SENTENCE_LABELS, START_POSITIONS, END_POSITIONS, IS_IMPOSSIBLE, UNIQUE_IDS)
 _SPECS = {
     name: tf.io.RaggedFeature(tf.float32 if name == MASKED_LM_WEIGHTS else tf.int64)
-    for name in (*_TOKENS, *_PLACES, INPUT_MASK, *_NUMBERS)
+    for name in (*_TOKENS, *_PREDICTIONS, INPUT_MASK, *_NUMBERS)
 }
 
 
 class BertRecords(EachFile):
-    """TFRecord files of examples to train on, such as create_pretraining_data.py of google-research/bert writes.
+    """TFRecord files of training examples from create_pretraining_data.py or run_squad.py of google-research/bert.
 
-    Those of its run_squad.py teach to answer questions. Tokens and masks are used as they are; the padding is left out.
-    A row is an example, as JSON. Files whose names end in .gz are compressed by gzip.
+    Tokens and masks are used unchanged; padding is removed. A row is an example, as JSON. Files whose names end in .gz
+    are compressed by gzip.
 
     Args:
         path: the file, a pattern such as data/*.tfrecord, or a list of them.
@@ -68,18 +68,18 @@ class BertRecords(EachFile):
         number = 0
         compression = "GZIP" if isinstance(path, CompressedPath) else ""
         try:
-            for batch in tf.data.TFRecordDataset(str(path), compression).batch(RECORDS_AT_ONCE):
+            for batch in tf.data.TFRecordDataset(str(path), compression).batch(BATCH_RECORDS):
                 columns = tf.io.parse_example(batch, _SPECS)
                 columns = {name: values.to_list() for name, values in columns.items()}
-                for place in range(len(batch)):
+                for index in range(len(batch)):
                     number += 1
-                    values = {name: np.array(column[place]) for name, column in columns.items()}
+                    values = {name: np.array(column[index]) for name, column in columns.items()}
                     example = {name: found.tolist() for name, found in _trimmed(values)}
                     yield Row({EXAMPLE: json.dumps(example)}, f"{path}:{number}")
         except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
             raise DataError(
                 "the record cannot be read",
-                where=f"{path}:{number + 1}, or one of the {RECORDS_AT_ONCE} from there",
+                where=f"{path}:{number + 1}, or one of the {BATCH_RECORDS} from there",
                 expected="a TFRecord file of examples",
                 received=error.message.splitlines()[0],
             ) from None
@@ -88,15 +88,15 @@ class BertRecords(EachFile):
 
 
 def _trimmed(values: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield what there is of an example, under our names and without padding."""
-    is_told = values[MASKED_LM_WEIGHTS] > 0
+    """Yield the features of an example, by our names and without padding."""
+    is_prediction = values[MASKED_LM_WEIGHTS] > 0
     for name, ours in _TOKENS.items():
         if len(values[name]):
             length = np.count_nonzero(values[INPUT_MASK]) if len(values[INPUT_MASK]) else len(values[name])
             yield ours, values[name][:length]
-    for name in _PLACES:
-        if len(values[name]) == len(is_told):
-            yield name, values[name][is_told]
+    for name in _PREDICTIONS:
+        if len(values[name]) == len(is_prediction):
+            yield name, values[name][is_prediction]
     for name in _NUMBERS:
         if len(values[name]) == 1:
             yield name, values[name][0]

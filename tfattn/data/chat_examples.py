@@ -1,4 +1,4 @@
-"""Questions and their answers, or whole chats, of which a model is taught to write the answers."""
+"""Examples for supervised fine-tuning on chats: the loss covers the answers of the assistant."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,19 +21,20 @@ from tfattn.preprocessing.unknown import Unknown
 
 
 class ChatExamples(Examples):
-    """Makes sequences of chats, of which the answers and their ends alone are to be told.
+    """Sequences of chats, whose targets are the answers of the assistant and their end tokens.
 
-    A row has a `prompt` and its `answer`, or `messages`: a list of objects such as {"role": "user", "content": "Hi"},
-    as OpenAI's files have it, whose roles are system, user and assistant. It is written as ChatML; of a chat that is
-    longer than the `max_length` of the preprocessing, the rest is cut.
+    A row has a `prompt` and an `answer`, or `messages`: a list of objects such as {"role": "user", "content": "Hi"}, as
+    in files of OpenAI, with the roles system, user and assistant. Chats are formatted as ChatML and truncated to the
+    `max_length` of the preprocessing.
 
     Args:
-        packing: whether several chats share a sequence, told apart by `sequence_ids`; else each is one.
+        packing: whether several chats share a sequence, separated by `sequence_ids`; otherwise each chat is a sequence.
         messages: whether rows have `messages`.
-        system: what the system says in a chat that does not begin with it; by default nothing.
+        system: system message of chats without a system message; by default none.
 
     Raises:
-        ConfigError: the preprocessing is not byte_bpe with a vocabulary of its own, or that lacks ChatML's tokens.
+        ConfigError: the preprocessing is not byte_bpe with a given vocabulary, or the vocabulary lacks the tokens of
+            ChatML.
     """
 
     made_of = "chats"
@@ -45,7 +46,7 @@ class ChatExamples(Examples):
         self.list_roles = (MESSAGES,) if messages else ()
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Refuse a preprocessor that has no special tokens for chats, or would have to learn from texts."""
+        """Check that the preprocessor is byte_bpe with a given vocabulary."""
         if not isinstance(preprocessor, ByteBpe) or preprocessor.vocabulary == TRAIN:
             raise ConfigError(
                 "a chat is written in the tokens of a model that is trained on texts already",
@@ -61,7 +62,7 @@ class ChatExamples(Examples):
         return np.zeros(len(rows), bool)
 
     def truncated(self, rows: Sequence[Row], preprocessor: ByteBpe) -> np.ndarray:
-        return np.array([len(ids) > preprocessor.max_length + 1 for ids, _ in self._written(rows, preprocessor)])
+        return np.array([len(ids) > preprocessor.max_length + 1 for ids, _ in self._tokenize(rows, preprocessor)])
 
     def unknown(self, rows: Sequence[Row], preprocessor: ByteBpe) -> dict[str, Unknown]:
         return {}
@@ -82,10 +83,10 @@ class ChatExamples(Examples):
         }
 
     def of(self, rows: Sequence[Row], preprocessor: ByteBpe, targets: Target, drawing: Drawing) -> Iterator[Example]:
-        size = preprocessor.max_length + 1  # all but the first are told
-        chats = [(ids[:size], is_answer[:size]) for ids, is_answer in self._written(rows, preprocessor)]
+        size = preprocessor.max_length + 1  # all tokens but the first are targets
+        chats = [(ids[:size], is_answer[:size]) for ids, is_answer in self._tokenize(rows, preprocessor)]
         lengths = [(number, 0, len(ids)) for number, (ids, _) in enumerate(chats)]
-        for members in packed(lengths, room=size) if self.packing else [[one] for one in lengths]:
+        for members in packed(lengths, room=size) if self.packing else [[chat] for chat in lengths]:
             ids, is_answer = (
                 np.concatenate(parts) for parts in zip(*(chats[row] for row, _, _ in members), strict=True)
             )
@@ -94,8 +95,8 @@ class ChatExamples(Examples):
                 values[SEQUENCE_IDS] = np.repeat(np.arange(len(members)) + 1, [length for _, _, length in members])
             yield Example(members[0][0], values)
 
-    def _written(self, rows: Sequence[Row], preprocessor: ByteBpe) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the ids of each chat, and which of them are of answers."""
+    def _tokenize(self, rows: Sequence[Row], preprocessor: ByteBpe) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the ids of each chat, and the mask of answer tokens."""
         chats = [self.template.pieces(self._chat(row), is_answered=True) for row in rows]
         for pieces, ids in zip(chats, piece_ids(preprocessor, chats), strict=True):
             is_answer = np.repeat([piece.is_answer for piece in pieces], [len(some) for some in ids])
@@ -106,7 +107,7 @@ class ChatExamples(Examples):
             return [Message("user", row.fields[PROMPT]), Message(ASSISTANT, row.fields[ANSWER])]
         value = row.fields[MESSAGES]
         is_list = isinstance(value, list) and bool(value)
-        wrong = next((one for one in value if not _is_message(one)), None) if is_list else value
+        wrong = next((message for message in value if not _is_message(message)), None) if is_list else value
         if wrong is not None:
             raise DataError(
                 "the value of `messages` is no chat",
@@ -114,9 +115,9 @@ class ChatExamples(Examples):
                 expected='a list such as [{"role": "user", "content": "Hi"}]; roles are ' + listed(get_args(Role)),
                 received=json.dumps(wrong, ensure_ascii=False)[:60],
             )
-        return [Message(one["role"], one["content"]) for one in value]
+        return [Message(message["role"], message["content"]) for message in value]
 
 
 def _is_message(value: Any) -> bool:
-    is_told = isinstance(value, dict) and isinstance(value.get("content"), str)
-    return is_told and value.get("role") in get_args(Role)
+    has_content = isinstance(value, dict) and isinstance(value.get("content"), str)
+    return has_content and value.get("role") in get_args(Role)

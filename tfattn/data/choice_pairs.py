@@ -1,4 +1,4 @@
-"""Examples of contexts with choices: a sequence of each choice with its context, all in one record."""
+"""Examples for multiple choice: a sequence per choice with its context, all in one record."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 
 
 class ChoicePairs(Examples):
-    """Reads [CLS] context [SEP] choice [SEP] for each choice of a row, which belong together in the loss.
+    """Sequences [CLS] context [SEP] choice [SEP] of all choices of a row, which share a softmax.
 
     Source: Devlin et al. 2018, "BERT", section 4.4.
     """
@@ -19,10 +19,10 @@ class ChoicePairs(Examples):
     list_roles = (CHOICES,)
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Refuse what does not read a context with each of its choices.
+        """Check that the preprocessor reads a context with each of its choices.
 
         Raises:
-            ConfigError: it reads other fields, or windows.
+            ConfigError: the preprocessor reads other fields, or windows.
         """
         if tuple(preprocessor.fields) != (CONTEXT, CHOICES):
             raise ConfigError(
@@ -43,7 +43,7 @@ class ChoicePairs(Examples):
         self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target, drawing: Drawing
     ) -> Iterator[Example]:
         for row, values in super().of(rows, preprocessor, targets, drawing):
-            # Those of a row with fewer choices than others have empty sequences behind.
+            # Rows with fewer choices are padded with empty sequences at the end.
             number = len(rows[row].fields[CHOICES])
             yield Example(
                 row, {name: value[:number] if isinstance(value, list) else value for name, value in values.items()}

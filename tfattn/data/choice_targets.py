@@ -1,4 +1,4 @@
-"""The right one of several texts."""
+"""Targets of multiple choice: the correct choice of a row."""
 
 import json
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from tfattn.errors import DataError, listed
 from tfattn.features import CHOICES, LABEL, LABEL_IDS
 from tfattn.formats.source import Row
 
-ALIKE = "two choices of a row are the same"
+DUPLICATE_CHOICES = "two choices of a row are the same"
 
 
 class Choices(Target):
-    """Which of the texts of the role `choices`, a list of at least two, is right, from the role `label`.
+    """The correct choice of the role `choices`, a list of at least two texts, from the role `label`.
 
     Args:
-        label: what a label is: "number", that of the right choice, counted from 0, or "text", the choice itself.
+        label: the meaning of labels: "number" is the index of the correct choice, from 0; "text" is the choice itself.
     """
 
     roles = (CHOICES, LABEL)
@@ -31,7 +31,7 @@ class Choices(Target):
         return {LABEL_IDS: Feature("int64", role="target")}
 
     def check(self, row: Row) -> None:
-        """Refuse what is no list of choices, and a label that names none of them."""
+        """Check the list of choices, and that the label is one of them."""
         choices = row.fields[CHOICES]
         if not (isinstance(choices, list) and all(type(choice) is str for choice in choices)):
             raise DataError(
@@ -63,24 +63,24 @@ class Choices(Target):
                 received=json.dumps(choices, ensure_ascii=False)[:200],
                 remedy="Remove the choice, or change the order of the choices and the label with it.",
             )
-        self._number(row)
+        self._label_id(row)
 
     def remarks(self, row: Row) -> Sequence[str]:
         choices = row.fields[CHOICES]
-        return [ALIKE] if len(set(choices)) < len(choices) else []
+        return [DUPLICATE_CHOICES] if len(set(choices)) < len(choices) else []
 
     def stratum(self, row: Row) -> str:
-        return str(self._number(row))
+        return str(self._label_id(row))
 
     def classes(self, row: Row) -> Sequence[str]:
-        """Name the place of the right choice, counted from 0."""
-        return (f"choice {self._number(row)}",)
+        """Return the index of the correct choice, from 0, as a class."""
+        return (f"choice {self._label_id(row)}",)
 
     def encode(self, row: Row) -> dict[str, Any]:
-        return {LABEL_IDS: self._number(row)}
+        return {LABEL_IDS: self._label_id(row)}
 
-    def _number(self, row: Row) -> int:
-        """Return which choice is right."""
+    def _label_id(self, row: Row) -> int:
+        """Return the index of the correct choice."""
         choices, label = row.fields[CHOICES], row.fields[LABEL].strip()
         if self._label == "text":
             stripped = [choice.strip() for choice in choices]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed, nearest
@@ -11,7 +11,7 @@ from tfattn.features import LABEL, LABEL_IDS
 from tfattn.formats.numbers import MISSING, read
 from tfattn.formats.source import Row
 
-MANY_CLASSES = 10  # more would be odd where they are numbers
+MANY_CLASSES = 10  # more numeric classes suggest a regression target
 NUMBERS = (
     "Numbers are no classes: take a task that predicts numbers, such as regression, or name another column in "
     "`fields.label`."
@@ -22,26 +22,26 @@ class Classes(Target):
     """One class for each row, from the role `label`.
 
     Args:
-        labels: the classes that there are; a row with another one is an error. By default whatever training rows have,
-            in alphabetical order.
+        labels: the allowed classes; a row with another class is an error. By default the classes of training rows, in
+            alphabetical order.
 
     Raises:
-        ConfigError: they are fewer than two, or one is there twice.
+        ConfigError: there are fewer than two classes, or a class is duplicated.
     """
 
     roles = text_roles = (LABEL,)
     is_stratified = True
 
     def __init__(self, *, labels: list[str] | None = None):
-        check_list(labels)
+        check_labels(labels)
         self._known = labels
         self.use({"labels": labels, "counts": [1] * len(labels or "ab")})
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return `labels`, in the order of their ids, and `counts`, the training rows of each.
+        """Return `labels`, in the order of their ids, and `counts`, the number of training rows of each class.
 
-        Before `fit` a class counts for 1, and where the classes are not known there are two, and `labels` is None.
+        Before `fit`, each count is 1. If the classes are unknown, there are two counts, and `labels` is None.
         """
         return self._facts
 
@@ -54,7 +54,7 @@ class Classes(Target):
         return {LABEL_IDS: Feature("int64", role="target")}
 
     def check(self, row: Row) -> None:
-        """Refuse a class that is not known, where it was said which there are."""
+        """Check that the class is one of `labels`, if these are given."""
         name = self.stratum(row)
         if self._known and name not in self._known:
             raise DataError(
@@ -66,13 +66,13 @@ class Classes(Target):
             )
 
     def stratum(self, row: Row) -> str:
-        """Return the class of a row as it stands in the file, spaces and line breaks made single spaces."""
+        """Return the class of a row, with normalized white space."""
         return " ".join(row.fields[LABEL].split())
 
     def classes(self, row: Row) -> Sequence[str]:
         return (self.stratum(row),)
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         """Find and count the classes.
 
         Raises:
@@ -103,11 +103,11 @@ class Classes(Target):
         return {LABEL_IDS: self._ids[self.stratum(row)]}
 
 
-def check_list(labels: list[str] | None) -> None:
-    """Refuse a list of classes that is none.
+def check_labels(labels: list[str] | None) -> None:
+    """Check a list of classes.
 
     Raises:
-        ConfigError: they are fewer than two, or one is there twice.
+        ConfigError: there are fewer than two classes, or a class is duplicated.
     """
     if labels is not None and len(set(labels)) != max(2, len(labels)):
         raise ConfigError(
@@ -116,5 +116,5 @@ def check_list(labels: list[str] | None) -> None:
 
 
 def seem_numbers(classes: Collection[str]) -> bool:
-    """Tell whether classes seem to be what a numeric column holds: many, and all numbers, but what is missing."""
+    """Return whether classes look like the values of a numeric column: many, and all numbers or missing."""
     return len(classes) > MANY_CLASSES and all(read(name) is not None for name in classes if name not in MISSING)

@@ -1,4 +1,4 @@
-"""Files of examples to pre-train BERT on, as create_pretraining_data.py of google-research/bert writes them."""
+"""Files of pre-training examples for BERT, in the format of create_pretraining_data.py of google-research/bert."""
 
 import functools
 import struct
@@ -19,17 +19,17 @@ from tfattn.data.local_engine import Local
 from tfattn.data.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.sentence_pairs import SentencePairs
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.data.targets import Target
 from tfattn.formats.source import Row
 from tfattn.preprocessing.wordpiece import WordPiece
 
-_HEADER = struct.Struct("<Q4x")  # of a record in a file: its length, and a checksum of that
-_CHECKSUM = 4  # bytes behind it
+_HEADER = struct.Struct("<Q4x")  # header of a record: length and checksum of the length
+_CHECKSUM = 4  # bytes after a record
 
 
 class PaddedPairs(SentencePairs):
-    """Makes the same pairs, all of one length, which `input_mask` tells from padding."""
+    """Sentence pairs padded to the same length, with an `input_mask`."""
 
     def features(self, row: Row, preprocessor: WordPiece, targets: Target) -> dict[str, Feature]:
         found = super().features(row, preprocessor, targets)
@@ -55,34 +55,34 @@ class PaddedPairs(SentencePairs):
 def create_pretraining_data(
     *, input_file: Sequence[str], output_file: Sequence[str], seed: int, processes: int | None = None, **options: Any
 ) -> int:
-    """Write examples of pairs of sentences with hidden tokens.
+    """Write examples of sentence pairs with masked tokens.
 
     Args:
         input_file: text files or patterns, one sentence a line, a blank line between documents.
-        output_file: the TFRecord files, among which examples are dealt out.
+        output_file: the TFRecord files, among which examples are distributed.
         seed: not negative.
-        processes: how many; by default as many as there are cores.
+        processes: number of processes; by default the number of cores.
         options: `vocabulary`, `lower_case` and `max_length` of `WordPiece`, all others of `SentencePairs`.
 
     Returns:
-        how many examples were written.
+        the number of examples.
 
     Raises:
         ConfigError: an option is not as it should be.
         DataError: a file cannot be read, or no example can be made.
     """
     make = functools.partial(_section, input_file, processes, **options)
-    place = Path(output_file[0]).absolute().parent
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place, prefix=".pretraining-data-") as folder, ExitStack() as stack:
+    parent = Path(output_file[0]).absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".pretraining-data-") as folder, ExitStack() as stack:
         prepare(make(), Path(folder) / "prepared", seed, make=make)
         paths = [stack.enter_context(files.atomic_file(Path(name))) for name in output_file]
         outputs = [stack.enter_context(path.open("wb")) for path in paths]
         count = 0
         for shard in sorted((Path(folder) / "prepared").glob("train-*.tfrecord")):
             records = _records(shard.read_bytes())
-            for place, output in enumerate(outputs):
-                output.writelines(records[(place - count) % len(outputs) :: len(outputs)])
+            for index, output in enumerate(outputs):
+                output.writelines(records[(index - count) % len(outputs) :: len(outputs)])
             count += len(records)
     return count
 
@@ -108,7 +108,7 @@ def _section(
 
 
 def _padded(values: np.ndarray, size: int) -> np.ndarray:
-    """Pad or cut, where there is nothing, the second axis: to (N, size)."""
+    """Pad or cut the second axis to (N, size); only padding is cut."""
     padded = np.zeros((len(values), size), values.dtype)
     padded[:, : values.shape[1]] = values[:, :size]
     return padded

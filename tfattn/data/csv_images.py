@@ -1,4 +1,4 @@
-"""Tables that name images, with whatever else is known of them."""
+"""Tables with a column of image files."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from tfattn.formats.text_files import fingerprint
 
 
 class CsvImages(Source):
-    """A table of which one column names the file of an image, counted from the folder of the table.
+    """A table with a column of paths of images, relative to the folder of the table.
 
     Args:
         path: the table: comma, tab (.tsv) or otherwise separated.
-        fields: what each column is for, role: column, as of the source `csv`; `image` is the file's name.
-        folder: from which names count; by default that of the table.
-        damaged: "refuse" ends with the path of the first image that cannot be decoded; "leave_out" goes on without such
-            images, and they are counted.
-        max_side: the most pixels of a height or width; a larger image is refused by its header, before it is decoded.
+        fields: role: column, as of the source `csv`; the column of `image` has the path of the file.
+        folder: base folder of the paths; by default the folder of the table.
+        damaged: "refuse" raises an error at the first image that cannot be decoded; "leave_out" skips and counts such
+            images.
+        max_side: maximum height and width in pixels; larger images are refused by their header, before decoding.
         delimiter, encoding, quoting, header: as of the source `csv`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Documents in text files, as BERT's own tools read them: one sentence a line, and a blank line between documents."""
+"""Documents in the text format of the BERT code: a sentence per line, a blank line between documents."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -17,16 +17,16 @@ from tfattn.formats.training_file import FileFormat
 
 
 class DocumentFiles(EachFile):
-    """Documents of one sentence a line, with a blank line between them; a row is a document, its role `text`.
+    """Documents with a sentence per line and a blank line in between; a row is a document, with the role `text`.
 
-    A document may have 1,048,576 characters. Files compressed by gzip or bzip2 are read as what they hold.
+    A document has at most 1,048,576 characters. Files compressed by gzip or bzip2 are decompressed.
 
     Args:
         path: the file, a pattern such as data/*.txt, or a list of them.
-        split_sentences: whether a line is running text, whose sentences are found by punctuation; else it is one.
-        max_sentences: of a longer document each so many sentences are one of their own; for files that do not say
-            where documents end.
-        encoding: the encoding of the files; a byte-order mark is left out.
+        split_sentences: whether lines are running text, which is split into sentences by punctuation.
+        max_sentences: maximum number of sentences per document, for files without boundaries of documents; longer
+            documents are divided.
+        encoding: the encoding of the files; a byte-order mark is skipped.
 
     Raises:
         ConfigError: the encoding is unknown.
@@ -54,7 +54,7 @@ class DocumentFiles(EachFile):
         self.fields = {TEXT: self.patterns[0]}
 
     def spans_of(self, path: AnyPath) -> Iterator[Span | None]:
-        """Divide a file behind blank lines, or, where documents are divided anyway, behind any line."""
+        """Divide a file after blank lines, or with `max_sentences` after any line."""
         return parts(path, self.encoding, finish=None if self.max_sentences else _rest_of_document)
 
     def rows_of(self, path: AnyPath, span: Span | None) -> Iterator[Row]:
@@ -84,5 +84,5 @@ def _row(sentences: list[str], path: AnyPath, line: int) -> Row:
 
 
 def _rest_of_document(chunk: bytes, file: BinaryIO) -> bytes | None:
-    """Read the lines up to the next blank one; None where there is none for very long."""
+    """Read the lines up to the next blank line; None if there is no blank line within the size limit."""
     return rest_before(file, lambda line: not line.strip())

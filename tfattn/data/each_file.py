@@ -1,4 +1,4 @@
-"""Sources of one file or of many, each of which is read for itself."""
+"""The contract of sources that read each of their files separately."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,13 +12,13 @@ from tfattn.formats.text_files import check_is_file, fingerprint
 
 
 class EachFile(Source):
-    """A source of files that are alike; the contract of all such sources.
+    """A source of files of the same format; the contract of such sources.
 
-    A subclass says how rows stand in one of them. A name may have wildcards, and files compressed by gzip or bzip2,
-    whose names end in .gz or .bz2, are read as what they hold.
+    A subclass implements `rows_of`. Names may have wildcards. Files whose names end in .gz or .bz2 are
+    decompressed.
 
     Args:
-        path: the file, or files: names, patterns such as data/*.txt, or addresses.
+        path: a name, a pattern such as data/*.txt, a remote address, or a list of them.
 
     Raises:
         ConfigError: the list is empty.
@@ -31,20 +31,20 @@ class EachFile(Source):
         self.path = files.unpacked(self.patterns[0])
 
     def spans_of(self, path: AnyPath) -> Iterator[Span | None]:
-        """Divide a file into parts; None for the whole of it, which is one part by default."""
+        """Divide a file into spans; by default None, which is the whole file."""
         check_is_file(path)
         yield None
 
     def rows_of(self, path: AnyPath, span: Span | None) -> Iterator[Row]:
-        """Read the rows of a file, or of a part of it.
+        """Read the rows of a file, or of a span.
 
         Raises:
-            DataError: it cannot be read, or is empty.
+            DataError: the file cannot be read, or is empty.
         """
         raise NotImplementedError
 
     def files(self) -> list[AnyPath]:
-        """List the files, each once, those of a pattern in the order of their names.
+        """List the distinct files; the files of a pattern are sorted by name.
 
         Raises:
             DataError: a pattern matches nothing.

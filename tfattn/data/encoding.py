@@ -1,7 +1,7 @@
-"""What a record holds: features, encoded as an example of TensorFlow and parsed a batch at a time.
+"""Features of records: serialization as `tf.train.Example` and parsing in batches.
 
-The names in the files are those that BERT's own tools write (`input_ids`, `segment_ids`, `label_ids`): others can read
-ours, and we can read theirs; parsing gives the names that models read.
+Names in files are those of the original BERT tools (`input_ids`, `segment_ids`, `label_ids`), so the files are
+interchangeable. Parsing returns the names that models read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,24 +15,23 @@ import tensorflow as tf
 from tfattn.data import wire_format
 from tfattn.features import LABEL_IDS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 
-INPUT_MASK = "input_mask"  # in files that others padded: 1 at real tokens
-STORED_NAMES = {TOKEN_IDS: "input_ids"}  # what a model reads -> the name in our files, where they differ
+INPUT_MASK = "input_mask"  # in padded files of other tools: 1 at real tokens
+STORED_NAMES = {TOKEN_IDS: "input_ids"}  # model name -> name in files, where they differ
 MODEL_NAMES = {"input_ids": TOKEN_IDS, "input_word_ids": TOKEN_IDS, "input_type_ids": SEGMENT_IDS}
 
 
 @dataclass(frozen=True)
 class Feature:
-    """What a record holds under one name.
+    """A feature of a record.
 
     Args:
         dtype: "int64", "float32" or "bytes".
-        shape: of one record's value; None where an axis is as long as the record says. A batch is padded with 0, or
-            with empty bytes, to its longest.
-        mask: where the first axis is None, the feature that says which of its elements are real; those that share a
-            mask are equally long. It covers as many of the first axes as are None in all of them: of lists of tokens
-            both. None where they say it themselves, such as by weights: they are no tokens, and their number plays no
-            part in how batches are formed.
-        role: whether models read it, or are taught it.
+        shape: the shape of one value; None marks an axis of variable size. A batch is padded to its longest value, with
+            0 or with empty bytes.
+        mask: name of the mask of a variable first axis. Features with the same mask have the same length. The mask
+            covers the leading axes that are variable in all of its features: two for lists of token sequences. None for
+            features that mark padding themselves, such as by weights; their length does not affect batching.
+        role: "input" for features that models read, "target" for training targets.
 
     Example:
         Feature("int64", (None,))  # token ids
@@ -47,11 +46,11 @@ class Feature:
 
     @property
     def is_sequence(self) -> bool:
-        """Whether records have different numbers of elements."""
+        """Whether the number of elements varies between records."""
         return bool(self.shape) and self.shape[0] is None
 
     def spec(self, name: str) -> Any:
-        """Return how TensorFlow parses it."""
+        """Return the parsing configuration of TensorFlow."""
         dtype = tf.string if self.dtype == "bytes" else tf.as_dtype(self.dtype)
         if not self.is_sequence:
             return tf.io.FixedLenFeature(self.shape, dtype)
@@ -66,7 +65,7 @@ class Feature:
         return tf.io.RaggedFeature(dtype, value_key=name, partitions=inner)
 
     def lists(self, name: str, values: Sequence[Any]) -> dict[str, wire_format.Lists]:
-        """Flatten the value of each example: its elements, and how many there are along each ragged axis inside."""
+        """Flatten the values of examples: elements, and row lengths of each inner ragged axis."""
         found = {}
         for axis, size in enumerate(self.shape[1:], start=1):
             if size is None:
@@ -76,7 +75,7 @@ class Feature:
 
 
 def serialized(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Feature]) -> list[bytes]:
-    """Encode examples, the values of each by the names of its features, as records."""
+    """Serialize examples, whose values are keyed by the names of features."""
     columns: dict[str, wire_format.Lists] = {}
     for name, feature in features.items():
         columns |= feature.lists(name, [values[name] for values in examples])
@@ -84,10 +83,11 @@ def serialized(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Fea
 
 
 def lengths_of(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Feature]) -> np.ndarray:
-    """Measure the k sequences of examples, in the order of the names of their masks: (n, k); 1 where there are none.
+    """Measure the lengths of the k sequences of n examples, in alphabetical order of their masks.
 
-    Where there are lists of sequences, (n, k, a): how many sequences, and the longest of them; 1 for axes that are not
-    there.
+    Returns:
+        (n, k) int32; (n, 1) ones without sequences. With lists of sequences (n, k, a): the number of sequences and the
+        length of the longest; 1 for missing axes.
     """
     groups = [(names, _depth(features, names)) for names in by_mask(features).values()]
     most = max([depth for _, depth in groups], default=1)
@@ -100,12 +100,12 @@ def lengths_of(examples: Sequence[Mapping[str, Any]], features: Mapping[str, Fea
 
 
 def have_classes(features: Mapping[str, Feature]) -> bool:
-    """Tell whether each record has one class, by which batches can be balanced."""
+    """Return whether each record has one class, so that batches can be balanced."""
     return LABEL_IDS in features and not features[LABEL_IDS].shape
 
 
 def described(features: dict[str, Feature]) -> dict[str, dict[str, Any]]:
-    """Return the features as a manifest holds them."""
+    """Return the features in the form of the manifest."""
     return {name: asdict(feature) for name, feature in features.items()}
 
 
@@ -115,21 +115,20 @@ def parse(
     lengths: tf.Tensor | None = None,
     widths: tf.Tensor | None = None,
 ) -> dict[str, tf.Tensor]:
-    """Parse a batch of records at once, in the graph.
+    """Parse a batch of records, in the graph.
 
-    Files of other tools, in which every row is padded to one length (`max_seq_length` of google-research/bert) and
-    which say so by an `input_mask`, are read too: name it among `features`.
+    Padded files with an `input_mask`, such as those of google-research/bert, are supported: include `input_mask` in
+    `features`.
 
     Args:
         serialized: (B,) strings.
-        features: what a record holds, by the names in the file.
-        lengths: (B, k) or (B, k, a), of the k sequences of each row, as `lengths_of` measures them; taken from the
-            file's `input_mask` where not given.
-        widths: (k,) or (k, a), to which they are padded; the longest of each where not given.
+        features: features of a record, by the names in the file.
+        lengths: (B, k) or (B, k, a), the result of `lengths_of`; by default computed from `input_mask`.
+        widths: (k,) or (k, a), padded sizes; by default the maximum of `lengths`.
 
     Returns:
-        Features under the names that models read: integers as int32, sequences (B, T), and the masks of sequences
-        (B, T) bool; of lists of sequences (B, N, T).
+        features by model names: integers as int32, sequences (B, T), lists of sequences (B, N, T), and bool masks of
+        the same shape.
     """
     parsed = tf.io.parse_example(serialized, {name: feature.spec(name) for name, feature in features.items()})
     mask = parsed.pop(INPUT_MASK, None)
@@ -144,13 +143,13 @@ def parse(
         value = value.to_tensor() if isinstance(value, tf.RaggedTensor) else value
         value = tf.cast(value, tf.int32) if features[name].dtype == "int64" else value
         batch[MODEL_NAMES.get(name, name)] = value
-    for place, (mask_name, names) in enumerate(by_mask(features).items()):
+    for index, (mask_name, names) in enumerate(by_mask(features).items()):
         depth = _depth(features, names)
-        sizes = tf.unstack(tf.reshape(widths[place], [-1])[:depth], depth)
+        sizes = tf.unstack(tf.reshape(widths[index], [-1])[:depth], depth)
         for name in (MODEL_NAMES.get(name, name) for name in names if name != INPUT_MASK):
             batch[name] = _of_size(batch[name], sizes)
         if depth == 1:
-            batch[mask_name] = tf.sequence_mask(lengths[:, place, 0], *sizes)
+            batch[mask_name] = tf.sequence_mask(lengths[:, index, 0], *sizes)
         else:
             real = parsed[names[0]].row_lengths(axis=depth).to_tensor()
             batch[mask_name] = tf.sequence_mask(_of_size(real, sizes[:-1]), sizes[-1])
@@ -158,24 +157,26 @@ def parse(
 
 
 def by_mask(features: Mapping[str, Feature]) -> dict[str, list[str]]:
-    """Group the sequences that share a mask, by its name, in alphabetical order."""
+    """Group the names of sequences by mask, in alphabetical order of masks."""
     sequences = [(feature.mask, name) for name, feature in features.items() if feature.is_sequence and feature.mask]
-    return {mask: [name for one, name in sequences if one == mask] for mask in sorted({mask for mask, _ in sequences})}
+    return {
+        mask: [name for other, name in sequences if other == mask] for mask in sorted({mask for mask, _ in sequences})
+    }
 
 
 def _depth(features: Mapping[str, Feature], names: Sequence[str]) -> int:
-    """Count the first axes that are None in all of some features: those that their mask covers."""
+    """Count the leading axes that are None in all named features, which their mask covers."""
     return min(sum(1 for _ in takewhile(lambda size: size is None, features[name].shape)) for name in names)
 
 
 def _extents(values: Sequence[Any], depth: int) -> list[int]:
-    """Measure values together along so many of their first axes: the most elements of any of them along each."""
+    """Measure the maximum size of values along their first `depth` axes."""
     most = max(map(len, values), default=0)
     return [most] if depth == 1 else [most, *_extents([part for value in values for part in value], depth - 1)]
 
 
 def _of_size(value: tf.Tensor, sizes: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Cut or pad sequences along the axes behind the first: (B, T, ...) -> (B, sizes[0], ...)."""
+    """Cut or pad sequences along the axes after the first: (B, T, ...) -> (B, sizes[0], ...)."""
     for axis, size in enumerate(sizes, start=1):
         value = value[(slice(None),) * axis + (slice(size),)]
     missing = [[0, size - tf.shape(value)[axis]] for axis, size in enumerate(sizes, start=1)]
@@ -184,5 +185,5 @@ def _of_size(value: tf.Tensor, sizes: Sequence[tf.Tensor]) -> tf.Tensor:
 
 
 def _row_lengths(name: str, axis: int) -> str:
-    """Return the name of the lengths of each part along an inner axis."""
+    """Return the name of the row lengths of an inner axis."""
     return f"{name}/row_lengths_{axis}"

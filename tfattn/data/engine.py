@@ -1,4 +1,4 @@
-"""The contract of what does the units of a step: processes of this machine, or a cluster."""
+"""The contract of engines, which run the units of a step in local processes or on a cluster."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from tfattn.data.results import Folder, done
 
 
 class Unit(Protocol):
-    """A piece of a step; its name is that of its result, in the folder of the step."""
+    """A unit of work of a step; its name is the name of its result in the folder of the step."""
 
     name: str
 
@@ -20,12 +20,12 @@ Step = Callable[[Any, Any], None]
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What another process needs to do units.
+    """The setup of another process that runs units.
 
     Attributes:
-        make: makes what all units are done with, see tfattn.data.units.
-        plugins: that were registered in this process.
-        path: where this process looks for modules.
+        make: creates the `Work` of all units, see tfattn.data.units.
+        plugins: the plugins that are registered in this process.
+        path: the module search path of this process.
     """
 
     make: Callable[[], Any]
@@ -33,8 +33,8 @@ class Elsewhere:
     path: tuple[str, ...] = field(default_factory=lambda: tuple(sys.path))
 
     def begin(self) -> Any:
-        """Make in this process what its units are done with."""
-        sys.path += [place for place in self.path if place not in sys.path]
+        """Set up this process, and create its `Work`."""
+        sys.path += [entry for entry in self.path if entry not in sys.path]
         for plugin in self.plugins:
             if plugin not in registry.PLUGINS:
                 registry.register(plugin)
@@ -42,54 +42,54 @@ class Elsewhere:
 
 
 class Engine:
-    """The contract: an engine does the units of a step, in any order; a subclass says in which processes."""
+    """The contract: an engine runs the units of a step, in any order, in processes that a subclass defines."""
 
     def check(self) -> None:
-        """Refuse, before anything is read, what this engine cannot work with.
+        """Check the engine before any data is read.
 
         Raises:
-            ConfigError: something is not installed, or an option is wrong.
+            ConfigError: a package is not installed, or an option is wrong.
         """
 
     def close(self) -> None:
-        """End what was started for units, once all steps are done."""
+        """Stop the processes of the engine, after all steps."""
 
     def run(self, step: Step, units: Sequence[Unit], work: Any, make: Callable[[], Any] | None) -> None:
-        """Do all units that are not done yet.
+        """Run all units that have no result yet.
 
         Args:
-            step: what is done with each: given the work and the unit, it leaves its result in the folder of the work.
-            units: all of them.
-            work: what all units are done with, see tfattn.data.units; it has a `folder`.
-            make: makes the same in another process; None where it cannot be made there.
+            step: function of the work and a unit, which writes its result to the folder of the work.
+            units: all units of the step.
+            work: the `Work` of all units, see tfattn.data.units.
+            make: creates the same work in another process; None if all units must run in this process.
 
         Raises:
-            TfattnError: a unit cannot be done; of several the first.
+            TfattnError: a unit fails; the error of the first failed unit.
         """
-        left = left_of(step, units, work.folder)
+        remaining_units = remaining(step, units, work.folder)
         if make is None:
-            for unit in left:
+            for unit in remaining_units:
                 step(work, unit)
-        elif left:
-            self.do(step, left, work, Elsewhere(make), total=len(units))
+        elif remaining_units:
+            self.do(step, remaining_units, work, Elsewhere(make), total=len(units))
 
     def do(self, step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, *, total: int) -> None:
-        """Do some units, one at least.
+        """Run at least one unit.
 
         Args:
-            step: what is done with each.
-            units: which are left.
-            work: what they are done with in this process.
-            elsewhere: what another process needs.
-            total: how many the step has.
+            step: the function to run.
+            units: the remaining units.
+            work: the work in this process.
+            elsewhere: the setup of another process.
+            total: number of all units of the step.
 
         Raises:
-            TfattnError: a unit cannot be done; of several the first.
+            TfattnError: a unit fails; the error of the first failed unit.
         """
         raise NotImplementedError
 
 
-def left_of(step: Step, units: Sequence[Unit], folder: Folder) -> list[Any]:
-    """List the units whose results do not stand in the folder of the work."""
+def remaining(step: Step, units: Sequence[Unit], folder: Folder) -> list[Any]:
+    """List the units that have no result in the folder of the work."""
     found = done(folder / step.__name__)
     return [unit for unit in units if unit.name not in found]

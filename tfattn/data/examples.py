@@ -1,4 +1,4 @@
-"""From rows to what records hold: none, one or many examples of a row, or one of many rows."""
+"""The contract of examples: conversion of rows to the examples that records store."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -15,13 +15,15 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.several_texts import columns_of
 from tfattn.preprocessing.unknown import Unknown
 
+IGNORE_INDEX = -1  # label that the loss ignores
+
 
 class Example(NamedTuple):
-    """What a record holds.
+    """The contents of a record.
 
     Attributes:
-        row: the place of its row among those that were given; of many rows, of the first.
-        values: by the names in the file.
+        row: index of the row of the example in the given rows; of the first row, if the example has several.
+        values: values of features, by the names in the file.
     """
 
     row: int
@@ -29,11 +31,11 @@ class Example(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What examples that are drawn at random follow from, so that every process draws the same.
+    """The randomness of examples, which is the same in every process.
 
     Attributes:
-        seeds: (n,) uint64, of each row, by the seed of the data and the number of the row.
-        is_training: whether they are to train; those that measure stay the same whatever training does.
+        seeds: (n,) uint64, a seed per row, a function of the seed of the data and the number of the row.
+        is_training: whether the examples are for training; evaluation examples do not depend on training options.
     """
 
     seeds: np.ndarray
@@ -41,33 +43,34 @@ class Drawing(NamedTuple):
 
 
 class Examples:
-    """Makes an example of each row.
+    """One example per row, and the contract of all examples.
 
-    Subclass it for a family of models whose records are no rows: give `features`, and `of` as many examples as rows
-    have, each with the row that it is of. The rows that `of` is given belong to one part of one source, in order, so
-    what many rows are packed into depends on nothing else. Keyword arguments of its own are keys of `data.examples`.
+    Subclass it for models whose records are not rows: implement `features`, and `of`, which yields any number of
+    examples with the row of each. The rows of a call of `of` are those of one part of one source, in order, so packing
+    depends on nothing else. The keyword arguments of a constructor are the keys of `data.examples`.
 
     Attributes:
-        stay_together: whether the examples of a row train side by side; else they come anywhere in an epoch.
-        list_roles: those of the values that it reads which are lists of texts; the targets check them.
-        made_of: what rows need to have for any example to be made of them, for messages.
-        ready_made: which of them another tool may have made, see `completed`: none, those that train, or all.
+        keep_adjacent: whether the examples of a row stay adjacent in training; otherwise they are shuffled separately.
+        list_roles: roles whose values are lists of texts; the targets validate them.
+        made_of: requirement on rows for messages, such as "texts that have two words".
+        allow_precomputed: which examples may be precomputed by another tool, see `completed`: "none", "training" or
+            "all".
     """
 
-    stay_together: bool = True
+    keep_adjacent: bool = True
     list_roles: tuple[str, ...] = ()
     made_of: str = "rows"
-    ready_made: Literal["none", "training", "all"] = "none"
+    allow_precomputed: Literal["none", "training", "all"] = "none"
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Ask of the preprocessing what such examples need, such as places; refuse one by which none can be made.
+        """Request what the examples need of the preprocessing, such as token positions, and check that it is suitable.
 
         Raises:
-            ConfigError: says which can.
+            ConfigError: the preprocessing is not suitable.
         """
 
     def roles(self, preprocessor: Preprocessor) -> tuple[str, ...]:
-        """Tell which values of a row it reads."""
+        """Return the roles whose values the examples read."""
         return (*preprocessor.fields, *preprocessor.target_fields)
 
     def excluded(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
@@ -75,18 +78,18 @@ class Examples:
         return preprocessor.excluded(fields_of(rows, preprocessor)).numpy()
 
     def truncated(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
-        """Find rows of which a part is not read: (n,) bool."""
+        """Find rows that are truncated: (n,) bool."""
         return preprocessor.truncated(fields_of(rows, preprocessor)).numpy()
 
     def unknown(self, rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, Unknown]:
-        """Count what is unknown in some rows, by field."""
+        """Count the unknown tokens or values of rows, by field."""
         return preprocessor.unknown(fields_of(rows, preprocessor))
 
     def features(self, row: Row, preprocessor: Preprocessor, targets: Target) -> dict[str, Feature]:
-        """Tell what examples hold, by the names in the file, seen from any row.
+        """Return the features of examples, by the names in the file.
 
         Args:
-            row: of the training rows.
+            row: any training row.
             preprocessor, targets: fitted.
         """
         fields = fields_of([row], preprocessor)
@@ -104,34 +107,34 @@ class Examples:
     def of(
         self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target, drawing: Drawing
     ) -> Iterator[Example]:
-        """Make the examples of some rows, in order.
+        """Yield the examples of rows, in order.
 
         Args:
-            rows: of one part of a source.
+            rows: the rows of one part of a source.
             preprocessor, targets: fitted.
-            drawing: what is drawn at random follows from it.
+            drawing: the randomness of the examples.
 
         Raises:
-            DataError: a row has a target that cannot be taught; names the place.
+            DataError: a row has an invalid target; names file and line.
         """
         outputs = preprocessor.to_records(fields_of(rows, preprocessor))
-        places = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
+        row_indices = outputs.pop(EXAMPLE_ROWS, tf.range(len(rows))).numpy().tolist()
         columns = {STORED_NAMES.get(name, name): _values(output) for name, output in outputs.items()}
-        for number, place in enumerate(places):
+        for number, index in enumerate(row_indices):
             values = {name: column[number] for name, column in columns.items()}
-            yield Example(place, {**values, **targets.encode(rows[place])})
+            yield Example(index, {**values, **targets.encode(rows[index])})
 
     def completed(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Add what an example lacks that another tool has made, where it follows from the rest."""
+        """Add missing values to a precomputed example, where they follow from the others."""
         return values
 
     def transforms(self, preprocessor: Preprocessor) -> Sequence[Transform]:
-        """List what is done to training batches as they are read, with another outcome in each epoch."""
+        """List the random transforms of training batches, which differ in each epoch."""
         return ()
 
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
-    """Collect the raw fields of some rows that a preprocessor reads, each (B,), or (B, N) where they are lists."""
+    """Collect the raw fields of rows for a preprocessor: (B,) each, or (B, N) for lists."""
     return columns_of([row.fields for row in rows], (*preprocessor.fields, *preprocessor.target_fields))
 
 

@@ -1,9 +1,9 @@
-"""A summary of prepared data in words: what is worth a look, for the console and the report."""
+"""Findings in prepared data as sentences, for the console and the report."""
 
 from typing import Any
 
-MOST_UNKNOWN = 0.05  # of all tokens, or values; more is said
-TEXTS, COLUMNS, IMAGES = "texts", "columns", "images"  # what rows are made of
+MAX_UNKNOWN = 0.05  # fraction of all tokens or values above which a warning is printed
+TEXTS, COLUMNS, IMAGES = "texts", "columns", "images"  # kinds of inputs
 _WORDS = {
     TEXTS: {
         "crossing": "{split} text that is also a training row's",
@@ -31,31 +31,34 @@ _WORDS = {
 
 
 def findings(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Say in words what was found that concerns some rows; what matters most comes first."""
+    """Return the findings on rows by description, the most important first."""
     words = _WORDS[summary["made_of"]]
     found = {
-        # Such rows were not really unseen.
+        # Leaked rows are not unseen.
         **{words["crossing"].format(split=split): finding for split, finding in summary["crossing"].items()},
         words["conflicts"]: summary["conflicts"],
         words["duplicates"]: summary["duplicates"],
         **{f"{split} text cut at the limit": finding for split, finding in summary["truncated"].items()},
         "left out: too long to be trained on": summary["left_out"],
-        **{words.get("no", "left out: no {role}").format(role=role): one for role, one in summary["missing"].items()},
+        **{
+            words.get("no", "left out: no {role}").format(role=role): finding
+            for role, finding in summary["missing"].items()
+        },
         **summary.get("remarks", {}),
     }
     return {what: finding for what, finding in found.items() if finding["rows"]}
 
 
 def sentences(summary: dict[str, Any]) -> list[str]:
-    """Say what else is to be said of the data: what is unknown, or that nothing was found."""
+    """Return sentences on unknown tokens or values, or on the lack of findings."""
     words = _WORDS[summary["made_of"]]
-    said = [] if findings(summary) else [words["nothing"]]
+    result = [] if findings(summary) else [words["nothing"]]
     for name, splits in summary["unknown"].items():
-        worst = max(splits.values(), key=lambda one: one["fraction"])
-        if worst["fraction"] > MOST_UNKNOWN:
-            fractions = ", ".join(f"{one['fraction']:.1%} in {split}" for split, one in splits.items())
-            said.append(
+        worst = max(splits.values(), key=lambda counts: counts["fraction"])
+        if worst["fraction"] > MAX_UNKNOWN:
+            fractions = ", ".join(f"{counts['fraction']:.1%} in {split}" for split, counts in splits.items())
+            result.append(
                 f"Unknown {words['unknown']} of `{name}`: {fractions}; most frequently "
                 f"{', '.join(worst['most_frequent'])}. What they say is lost on the model. {summary['unknown_remedy']}"
             )
-    return said
+    return result

@@ -1,4 +1,4 @@
-"""What the preprocessing and the targets learn from training rows, once for all processes."""
+"""Fitting of the preprocessing and the targets on training rows, once for all processes."""
 
 import dataclasses
 import functools
@@ -11,28 +11,29 @@ import numpy as np
 
 from tfattn import files
 from tfattn.data import results
-from tfattn.data.division import SPLITS, keys
 from tfattn.data.encoding import Feature, described
 from tfattn.data.results import Folder, result
 from tfattn.data.section import Data
-from tfattn.data.split import TRAIN
+from tfattn.data.split_assignment import SPLITS
+from tfattn.data.split_config import TRAIN
+from tfattn.data.splitmix64 import row_keys
 from tfattn.data.survey import Survey, complete_rows
 from tfattn.data.units import Work
 from tfattn.errors import DataError
 from tfattn.formats.source import Row
 
-# Of more training rows so many, drawn at random, are enough to learn from, unless the preprocessing counts them all.
-MOST_FITTED = 1_000_000
+# Maximum size of the random sample of training rows for fitting, unless the preprocessing needs all rows.
+MAX_FITTED = 1_000_000
 FITTED = "fitted"
 
 
 @dataclass(frozen=True)
 class Make:
-    """A function that makes the `Work` of a preparation in another process.
+    """A function that creates the `Work` of a preparation in another process.
 
     Args:
-        data: makes the `data` section.
-        folder, seed: of the work.
+        data: creates the `data` section.
+        folder, seed: folder and seed of the work.
     """
 
     data: Callable[[], Data]
@@ -45,20 +46,20 @@ class Make:
 
 
 def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
-    """Lets targets and preprocessing learn from training rows, or takes over what they have learnt."""
+    """Fit targets and preprocessing on training rows, or load the result of an earlier fit."""
     data = work.data
     if (work.folder / FITTED).exists():
         return _fitted(work)
     rows = functools.partial(_training_rows, work, surveyed, split_of_row)
     try:
-        data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows(MOST_FITTED))
-        most = None if data.preprocessing.fits_on_all_rows else MOST_FITTED
+        data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows(MAX_FITTED))
+        most = None if data.preprocessing.fits_on_all_rows else MAX_FITTED
         data.preprocessing.fit(row.fields for row in rows(most))
-    except DataError as error:  # of a column as a whole, which knows no file
+    except DataError as error:  # an error of a whole column, without a file
         error.where = error.where or str(data.source.path)
         raise
     _check_strata(work, surveyed, split_of_row)
-    features = data.examples.features(next(rows(MOST_FITTED)), data.preprocessing, data.targets)
+    features = data.examples.features(next(rows(MAX_FITTED)), data.preprocessing, data.targets)
     with result(work.folder, FITTED) as folder:
         (folder / "preprocessing").mkdir()
         data.preprocessing.save(folder / "preprocessing")
@@ -68,7 +69,7 @@ def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
 
 
 def _fitted(work: Work) -> Work:
-    """Take over what `fit` has written."""
+    """Load the result of `fit`."""
     with results.on_disk(results.opened(work.folder, FITTED)) as folder:
         work.data.preprocessing.load(folder / "preprocessing")
         work.data.targets.use(files.read_json(folder / "targets.json", dict[str, Any]))
@@ -77,10 +78,10 @@ def _fitted(work: Work) -> Work:
 
 
 def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray, most: int | None) -> Iterator[Row]:
-    """Read the training rows in the order of the files; of more than `most` so many, drawn at random."""
+    """Read the training rows in the order of the files, or a random sample of `most` rows."""
     is_read = split_of_row == SPLITS.index(TRAIN)
     if most and np.count_nonzero(is_read) > most:
-        drawn = keys(np.arange(len(is_read)), work.seed)
+        drawn = row_keys(np.arange(len(is_read)), work.seed)
         is_read &= drawn <= np.partition(drawn[is_read], most - 1)[most - 1]
     for unit, begin, end in zip(surveyed.units, surveyed.starts, surveyed.starts[1:], strict=False):
         if is_read[begin:end].any():
@@ -88,7 +89,7 @@ def _training_rows(work: Work, surveyed: Survey, split_of_row: np.ndarray, most:
 
 
 def _check_strata(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> None:
-    """Let the target refuse what only rows that measure have."""
+    """Check that the targets accept strata that only evaluation rows have."""
     is_training = split_of_row == SPLITS.index(TRAIN)
     trained = np.bincount(surveyed.strata.codes[is_training], minlength=len(surveyed.strata.names))
     for number, split in enumerate(SPLITS[1:], start=1):
@@ -98,6 +99,6 @@ def _check_strata(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Non
                 work.data.targets.check_known(
                     surveyed.strata.names[surveyed.strata.codes[rows[0]]], surveyed[int(rows[0])]
                 )
-            except DataError as error:  # which does not know how rows were divided
+            except DataError as error:  # add the remedy for this split
                 error.remedy = f"{error.remedy} {work.data.remedy_of_new_class(split)}".lstrip()
                 raise

@@ -1,31 +1,36 @@
-"""Rows in equal parts, none of which shares a group with another."""
+"""Cross-validation folds, stratified and grouped."""
 
 import warnings
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError, listed
 
 
-def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int, stratify: bool) -> np.ndarray:
-    """Divide rows at random into parts of about the same size: the number of each row's part, (N,) from 0.
+def fold_of_rows(
+    classes: DictionaryEncoded, groups: DictionaryEncoded | None, *, folds: int, seed: int, stratify: bool
+) -> np.ndarray:
+    """Assign rows at random to folds of similar size.
 
     Args:
         classes: the class of each row.
-        groups: the group of each row, whose rows stay together; None where each row is on its own.
-        folds: how many parts, at least 2.
+        groups: the group of each row; the rows of a group stay together. None without groups.
+        folds: number of folds, at least 2.
         seed: not negative.
-        stratify: whether each part has about the same share of each class.
+        stratify: whether each fold has about the same fraction of each class.
+
+    Returns:
+        (N,) the fold of each row, from 0.
 
     Raises:
-        DataError: there are fewer groups than parts.
-        ConfigError: there are fewer rows than parts. With `stratify`, fewer rows of the rarest class, or of the most
-            frequent one where there are groups.
+        DataError: there are fewer groups than folds.
+        ConfigError: there are fewer rows than folds. With `stratify`, fewer rows of the rarest class, or with groups of
+            the most frequent class.
 
     Example:
-        >>> fold_of_rows(Coded.of(["a", "b"] * 3), None, folds=3, seed=7, stratify=True).tolist()
+        >>> fold_of_rows(DictionaryEncoded.of(["a", "b"] * 3), None, folds=3, seed=7, stratify=True).tolist()
         [0, 2, 2, 1, 1, 0]
     """
     if groups is not None and len(groups.names) < folds:
@@ -33,7 +38,7 @@ def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int,
             "there are too few groups to divide", expected=f"at least {folds}", received=str(len(groups.names))
         )
     counts = classes.counts
-    # Groups cannot be divided: a part may go without a rare class.
+    # Groups are not divided, so a fold may lack a rare class.
     rows = (min if groups is None else max)(counts.values()) if stratify else len(classes)
     if rows < folds:
         kind = "rarest" if groups is None else "most frequent"
@@ -52,7 +57,7 @@ def fold_of_rows(classes: Coded, groups: Coded | None, *, folds: int, seed: int,
     of_rows = None if groups is None else groups.codes
     parts = np.empty(len(classes), np.int64)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class")  # a part may go without it
+        warnings.filterwarnings("ignore", message="The least populated class")  # a fold may lack a rare class
         for number, (_, part) in enumerate(divide.split(np.zeros(len(classes)), classes.codes, of_rows)):
             parts[part] = number
     return parts

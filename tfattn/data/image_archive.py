@@ -1,4 +1,4 @@
-"""The files of an archive, read where they are: one after the other, and none but the current one in memory."""
+"""Streaming of the files of an archive, without unpacking."""
 
 import tarfile
 import zipfile
@@ -14,24 +14,30 @@ _TAR = (".tar", ".tar.gz", ".tar.bz2", ".tgz", ".tbz2")
 
 
 def is_archive(path: str) -> bool:
-    """Tell by its name whether a file is an archive that can be read."""
+    """Return whether a file name has the suffix of a supported archive."""
     return path.lower().endswith((*_TAR, ".zip"))
 
 
 def entries(path: AnyPath) -> Iterator[tuple[str, bytes | DataError]]:
-    """Yield the name of each file of an archive, and what it holds, or why that cannot be read.
+    """Yield the name and the contents of each file of an archive, or the error of reading it.
 
     Args:
-        path: of the archive; one that is compressed as what it holds.
+        path: path of the archive, which may be compressed.
 
     Raises:
-        DataError: it is missing, no archive, or damaged.
+        DataError: the archive is missing, invalid or damaged.
     """
     check_is_file(path)
     read = _zipped if str(path).lower().endswith(".zip") else _in_tar
     try:
         yield from read(path)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:  # of passwords the last
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        EOFError,
+        OSError,
+        RuntimeError,
+    ) as error:  # RuntimeError: a password is required
         raise DataError(
             f"the archive cannot be read ({error})", where=str(path), remedy="Fetch it again, or unpack it."
         ) from None
@@ -40,7 +46,7 @@ def entries(path: AnyPath) -> Iterator[tuple[str, bytes | DataError]]:
 def _in_tar(path: AnyPath) -> Iterator[tuple[str, bytes | DataError]]:
     with path.open("rb") as file, tarfile.open(fileobj=file, mode="r|*") as archive:
         for entry in archive:
-            archive.members = []  # which would grow to the names of all
+            archive.members = []  # tarfile would keep an entry per file
             if entry.isfile():
                 where = f"{path}/{entry.name}"
                 is_large = entry.size > LARGEST

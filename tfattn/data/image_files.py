@@ -1,4 +1,4 @@
-"""How every image is read: whole, checked, and left out or refused where it is damaged."""
+"""Validation of image files; damaged images are skipped or refused."""
 
 from typing import Literal
 
@@ -12,12 +12,12 @@ Damaged = Literal["refuse", "leave_out"]
 
 
 class ImageReader:
-    """Checks the bytes of images.
+    """Validation of the bytes of images.
 
     Args:
-        damaged: "refuse" ends with the path of the first image that cannot be decoded; "leave_out" goes on without such
-            images, and they are counted.
-        max_side: the most pixels of a height or width; a larger image is refused by its header, before it is decoded.
+        damaged: "refuse" raises an error at the first image that cannot be decoded; "leave_out" skips and counts such
+            images.
+        max_side: maximum height and width in pixels; larger images are refused by their header, before decoding.
     """
 
     def __init__(self, *, damaged: Damaged, max_side: int):
@@ -25,14 +25,14 @@ class ImageReader:
         self.max_side = max_side
 
     def checked(self, data: bytes | DataError, where: str) -> bytes | None:
-        """Return the bytes of an image; None for one that is left out.
+        """Return the bytes of an image; None for an image that is left out.
 
         Args:
-            data: of the whole file, or why there are none.
-            where: its path, for messages.
+            data: the bytes of the file, or the error of reading it.
+            where: path of the file, for messages.
 
         Raises:
-            DataError: it cannot be decoded, and such images are refused.
+            DataError: the image cannot be decoded, and `damaged` is "refuse".
         """
         try:
             if isinstance(data, DataError):
@@ -47,7 +47,7 @@ class ImageReader:
 
 
 def too_large(where: str, size: int) -> DataError:
-    """Make the error of a file that is too large to be read at once."""
+    """Create the error of a file that is too large."""
     return DataError(
         "the file is too large for an image",
         where=where,
@@ -65,11 +65,11 @@ def _check_pixels(data: bytes, where: str) -> None:
             "the image is damaged",
             where=where,
             expected=f"the `{IMAGE}` whole",
-            received=f"one of {len(data):,} bytes that cannot be decoded ({_said(error)})",
+            received=f"one of {len(data):,} bytes that cannot be decoded ({_reason(error)})",
             remedy="Fetch it again or remove it; `damaged: leave_out` goes on without such images.",
         ) from None
 
 
-def _said(error: tf.errors.OpError) -> str:
-    """Extract what TensorFlow says, without the places in its code."""
+def _reason(error: tf.errors.OpError) -> str:
+    """Extract the reason from an error of TensorFlow, without locations in its source code."""
     return error.message.partition("{{")[2].partition("}}")[2].partition(" [Op:")[0].strip() or error.message[:80]

@@ -1,4 +1,4 @@
-"""Folders of images, a folder for each class: on the disk as they are, or in an archive that is read in place."""
+"""Folders of images with a folder per class, on a disk or in an archive."""
 
 import hashlib
 import json
@@ -21,18 +21,18 @@ from tfattn.formats.text_files import fingerprint
 
 
 class ImageFolder(Source):
-    """Images whose class is the folder that they stand in; a row has the roles `image`, `label` and `folder`.
+    """Images whose class is the name of their folder; a row has the roles `image`, `label` and `folder`.
 
-    The folder may be an archive, .zip or .tar, also .tar.gz and .tar.bz2, which is read where it is: nothing is
-    unpacked. Files that are no images by their names, and hidden ones, are passed over.
+    The folder may be an archive (.zip, .tar, .tar.gz, .tar.bz2), which is read without unpacking. Hidden files, and
+    files without the suffix of an image, are skipped.
 
     Args:
-        path: the folder in which the folders of classes stand, an archive of it, or a list of them.
-        inside: where the folders of classes stand further down: the folder that is read, such as train, or a list of
-            them. The role `folder` names it, so `split.hold_out: {folder: [test]}` keeps one aside.
-        damaged: "refuse" ends with the path of the first image that cannot be decoded; "leave_out" goes on without such
-            images, and they are counted.
-        max_side: the most pixels of a height or width; a larger image is refused by its header, before it is decoded.
+        path: the parent folder of the class folders, an archive of it, or a list of them.
+        inside: subfolder with the class folders, such as train, or a list of subfolders. The role `folder` has its
+            name, so `split.hold_out: {folder: [test]}` makes a subfolder the test split.
+        damaged: "refuse" raises an error at the first image that cannot be decoded; "leave_out" skips and counts such
+            images.
+        max_side: maximum height and width in pixels; larger images are refused by their header, before decoding.
 
     Raises:
         ConfigError: no folder is named.
@@ -66,7 +66,7 @@ class ImageFolder(Source):
         """Divide each folder of a class into parts; an archive is one.
 
         Raises:
-            DataError: there is no such folder, or it has fewer than two classes, or one without an image.
+            DataError: the folder does not exist, has fewer than two classes, or has a class without an image.
         """
         for root in self.roots:
             if isinstance(root, Path) and not is_archive(str(root)):
@@ -77,11 +77,11 @@ class ImageFolder(Source):
                 yield Part(path=str(root))
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
-        for one in [part] if part else self.parts():
-            if one.spans[0] is None:
-                yield from self._of_archive(one.path)
+        for each in [part] if part else self.parts():
+            if each.spans[0] is None:
+                yield from self._of_archive(each.path)
             else:
-                yield from self._of_folder(Path(one.path), one.spans[0])
+                yield from self._of_folder(Path(each.path), each.spans[0])
 
     def fingerprint(self) -> str:
         """Compute the SHA-256 of all images and their folders together."""
@@ -95,7 +95,7 @@ class ImageFolder(Source):
 
     def _of_folder(self, folder: Path, span: Span) -> Iterator[Row]:
         root = next(root for root in self.roots if folder.is_relative_to(str(root)))
-        read = next((one for one in _spans(folder) if one.begin == span.begin), None)
+        read = next((other for other in _spans(folder) if other.begin == span.begin), None)
         if read != span:
             raise DataError(
                 "the folder changes while it is read",
@@ -127,7 +127,7 @@ class ImageFolder(Source):
         _check_classes(set().union(*folders.values()), path, self.inside, passed_over)
 
     def _classes(self, root: Path) -> list[Path]:
-        """List the folders of classes, in the order of their names."""
+        """List the class folders, sorted by name."""
         if not root.is_dir():
             raise DataError(
                 "there is no such folder",
@@ -137,9 +137,9 @@ class ImageFolder(Source):
                 remedy=f"It counts from {Path.cwd()}." * (not root.is_absolute()),
             )
         found, empty = [], []
-        for place, inner, names in os.walk(root):
+        for current, inner, names in os.walk(root):
             inner[:] = sorted(name for name in inner if not _is_hidden(name))
-            folder = Path(place)
+            folder = Path(current)
             has_images = any(_is_image(Path(name)) for name in names)
             if folder == root:
                 if has_images:
@@ -180,14 +180,14 @@ def _read(path: Path) -> bytes | DataError:
 
 
 def _images(folder: Path) -> list[Path]:
-    """List the images of a folder, in the order of their names."""
+    """List the images of a folder, sorted by name."""
     with os.scandir(folder) as found:
         names = sorted(entry.name for entry in found if not entry.is_dir() and _is_image(Path(entry.name)))
     return [folder / name for name in names]
 
 
 def _spans(folder: Path) -> Iterator[Span]:
-    """Divide the images of a folder: by the bytes of all before, and the number of the first, from 1."""
+    """Divide the images of a folder into spans: offsets in total bytes, and the number of the first image, from 1."""
     begin = end = 0
     names, first = [], 1
     for number, path in enumerate(_images(folder), start=1):
@@ -224,11 +224,11 @@ def _outside(where: str) -> DataError:
 
 def _check_depth(above: Sequence[tuple[str, ...]], where: str, inside: tuple[str, ...] | None) -> None:
     if inside is None and len(above) > 1:
-        names = sorted("/".join(one) or "." for one in above)
+        names = sorted("/".join(names) or "." for names in above)
         raise DataError(
             "folders of classes stand in several places",
             where=where,
-            expected="in one folder, or in those that `inside` names",
+            expected="in one folder, or in the folders of `inside`",
             received=listed(names, limit=5),
             remedy=f"Set `inside: {names[-1]}`, and name another one in `validation_source`; or list several and keep "
             "one aside by `split.hold_out: {folder: [...]}`.",

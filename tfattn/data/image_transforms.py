@@ -1,25 +1,26 @@
-"""Changes of images that leave what they show: drawn for each image by (seed, epoch, record), on whole batches."""
+"""Augmentation of batches of images, random by (seed, epoch, record)."""
 
 from typing import Literal
 
 import numpy as np
 import tensorflow as tf
 
-from tfattn.data.transforms import Transform, integers, seeds_of, uniform
+from tfattn.data.splitmix64 import integers, uniform
+from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import IMAGES
 
-# Which of the independent draws of a record each of them takes.
+# Independent random streams of a record.
 CROP, SHIFT, FLIP, JITTER, CUTOUT, MIXUP = range(6)
-NARROWEST = 3 / 4  # of a crop, its width by its height; the widest is 4 / 3
+MIN_ASPECT_RATIO = 3 / 4  # width / height of a crop; the maximum is 4 / 3
 GREY = 0.5
-LUMA = (0.299, 0.587, 0.114)  # how bright red, green and blue are
+LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in brightness
 
 
 class ResizedCrop(Transform):
-    """A random part of each image in place of the whole, resized to the same size.
+    """A random crop of each image, resized to the size of the image.
 
     Args:
-        area: the least part of the image's area; the largest is all of it.
+        area: minimum fraction of the area of the image; the maximum is 1.
 
     Source: Szegedy et al. 2015, "Going deeper with convolutions", section 6.
     """
@@ -31,7 +32,7 @@ class ResizedCrop(Transform):
         images = batch[IMAGES]
         drawn = uniform(seeds, 4, draw=CROP)
         area = self.area + (1.0 - self.area) * drawn[:, 0]
-        shape = tf.exp((2.0 * drawn[:, 1] - 1.0) * -np.log(NARROWEST))
+        shape = tf.exp((2.0 * drawn[:, 1] - 1.0) * -np.log(MIN_ASPECT_RATIO))
         height, width = (tf.minimum(tf.sqrt(part), 1.0) for part in (area / shape, area * shape))
         top, left = drawn[:, 2] * (1.0 - height), drawn[:, 3] * (1.0 - width)
         boxes = tf.stack([top, left, top + height, left + width], axis=1)
@@ -40,10 +41,10 @@ class ResizedCrop(Transform):
 
 
 class Shift(Transform):
-    """Each image moved by some pixels up or down, and left or right; what comes in is mirrored at the side.
+    """A random translation of each image, with reflection padding.
 
     Args:
-        pixels: the most in each direction.
+        pixels: maximum translation in each direction.
     """
 
     def __init__(self, pixels: int):
@@ -54,21 +55,21 @@ class Shift(Transform):
         moved = integers(seeds, 2, below=2 * self.pixels + 1, draw=SHIFT) - self.pixels
         for axis in (1, 2):
             size = images.shape[axis]
-            places = tf.abs(tf.range(size) + moved[:, axis - 1 : axis])  # (B, size)
-            places = tf.clip_by_value(size - 1 - tf.abs(size - 1 - places), 0, size - 1)
-            images = tf.gather(images, places, axis=axis, batch_dims=1)
+            positions = tf.abs(tf.range(size) + moved[:, axis - 1 : axis])  # (B, size)
+            positions = tf.clip_by_value(size - 1 - tf.abs(size - 1 - positions), 0, size - 1)
+            images = tf.gather(images, positions, axis=axis, batch_dims=1)
         return {**batch, IMAGES: images}
 
 
 class Flip(Transform):
-    """Images mirrored, left to right: each by chance in every epoch, or by chance in the first and then in turn.
+    """Horizontal flips: random in every epoch, or random in the first epoch and then alternating.
 
-    In turn, an image is seen both ways in any two epochs that follow each other.
+    With alternating flips, a model sees both orientations of an image in any two consecutive epochs.
 
     Args:
         how: "random" or "alternating".
 
-    Source: flips in turn: Jordan 2024, "94% on CIFAR-10 in 3.29 seconds on a single GPU", section 3.6.
+    Source: alternating flips: Jordan 2024, "94% on CIFAR-10 in 3.29 seconds on a single GPU", section 3.6.
     """
 
     def __init__(self, how: Literal["random", "alternating"]):
@@ -92,10 +93,10 @@ class Flip(Transform):
 
 
 class ColourJitter(Transform):
-    """Each image brighter or darker, of more or less contrast, and more or less colourful.
+    """Random changes of brightness, contrast and saturation.
 
     Args:
-        strength: each of the three is multiplied by a number from 1 - strength to 1 + strength.
+        strength: each of the three is multiplied by a factor in [1 - strength, 1 + strength].
     """
 
     def __init__(self, strength: float):
@@ -103,7 +104,7 @@ class ColourJitter(Transform):
 
     def __call__(self, batch, seeds):
         factors = 1.0 + self.strength * (2.0 * uniform(seeds, 3, draw=JITTER) - 1.0)
-        brightness, contrast, saturation = (factors[:, place, None, None, None] for place in range(3))
+        brightness, contrast, saturation = (factors[:, channel, None, None, None] for channel in range(3))
         images = batch[IMAGES] * brightness
         mean = tf.reduce_mean(images, axis=(1, 2, 3), keepdims=True)
         images = mean + (images - mean) * contrast
@@ -112,10 +113,10 @@ class ColourJitter(Transform):
 
 
 class Cutout(Transform):
-    """A grey square in each image, whose middle is anywhere in it: at the side less of it is seen.
+    """A grey square in each image, with a random center; the square may extend beyond the image.
 
     Args:
-        side: of the square, in pixels.
+        side: side of the square in pixels.
 
     Source: DeVries and Taylor 2017, "Improved regularization of convolutional neural networks with cutout".
     """
@@ -130,7 +131,7 @@ class Cutout(Transform):
         for axis in (1, 2):
             size = images.shape[axis]
             begin = tf.cast(drawn[:, axis - 1 : axis] * size, tf.int32) - self.side // 2
-            places = tf.range(size)
-            inside.append((places >= begin) & (places < begin + self.side))  # (B, size)
+            positions = tf.range(size)
+            inside.append((positions >= begin) & (positions < begin + self.side))  # (B, size)
         is_cut = inside[0][:, :, None, None] & inside[1][:, None, :, None]
         return {**batch, IMAGES: tf.where(is_cut, GREY, images)}

@@ -1,4 +1,4 @@
-"""Any number of classes for each row, none of them included."""
+"""Targets of multi-label classification: a set of classes per row, which may be empty."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tfattn.data.class_targets import check_list
-from tfattn.data.coded import Coded
+from tfattn.data.class_targets import check_labels
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import DataError, listed, nearest
@@ -16,22 +16,22 @@ from tfattn.formats.source import Row
 
 
 class LabelSets(Target):
-    """A set of classes for each row, from the role `labels`: several, one, or none, which an empty value says.
+    """A set of classes for each row, from the role `labels`. An empty value is the empty set.
 
     Args:
-        labels: the classes that there are; a row with another one is an error. By default whatever training rows have,
-            in alphabetical order.
-        separator: what stands between the classes of a row in a table. In JSON lines they may be a list.
+        labels: the allowed classes; a row with another class is an error. By default the classes of training rows, in
+            alphabetical order.
+        separator: separator of the classes of a row in a table. In JSON lines, the value may be a list.
 
     Raises:
-        ConfigError: the classes are fewer than two, or one is there twice.
+        ConfigError: there are fewer than two classes, or a class is duplicated.
     """
 
     roles = (LABELS,)
     may_be_empty = True
 
     def __init__(self, *, labels: list[str] | None = None, separator: Annotated[str, Field(min_length=1)] = "|"):
-        check_list(labels)
+        check_labels(labels)
         self._known = labels
         self._separator = separator
         self.use({"labels": labels, "counts": [1] * len(labels or "ab"), "rows": 2})
@@ -42,9 +42,9 @@ class LabelSets(Target):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return `labels`, in the order of their ids, `counts`, the training rows that have each, and all `rows`.
+        """Return `labels`, in the order of their ids, `counts`, training rows per class, and `rows`, all training rows.
 
-        Before `fit`, and where the classes are not known, there are two, and `labels` is None.
+        Before `fit`, if the classes are unknown, there are two counts, and `labels` is None.
         """
         return self._facts
 
@@ -53,7 +53,7 @@ class LabelSets(Target):
         self._ids = {name: number for number, name in enumerate(facts["labels"] or ())}
 
     def check(self, row: Row) -> None:
-        """Refuse what is no list of classes, and a class that is not known where it was said which there are."""
+        """Check that the value is a list of classes, and that these are among `labels`, if given."""
         value = row.fields[LABELS]
         if not isinstance(value, str) and not (isinstance(value, list) and all(type(name) is str for name in value)):
             raise DataError(
@@ -66,7 +66,7 @@ class LabelSets(Target):
             self._check(self.classes(row), self._known, row.where, what="not a label of `data.targets.labels`")
 
     def classes(self, row: Row) -> Sequence[str]:
-        """List the different classes of a row, sorted; spaces and line breaks in them made single spaces."""
+        """List the distinct classes of a row, sorted, with normalized white space."""
         value = row.fields[LABELS]
         names = value.split(self._separator) if isinstance(value, str) else value
         return sorted({" ".join(name.split()) for name in names} - {""})
@@ -74,7 +74,7 @@ class LabelSets(Target):
     def stratum(self, row: Row) -> str:
         return json.dumps(self.classes(row), ensure_ascii=False)
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         """Find and count the classes.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The processes of this machine that do the units of a step."""
+"""Local processes that run the units of a step."""
 
 import contextlib
 import multiprocessing
@@ -19,14 +19,14 @@ from tfattn import console, native
 from tfattn.data.engine import Elsewhere, Engine, Step, Unit
 from tfattn.errors import TfattnError
 
-SHOWN_UNITS = 4  # of fewer no bar is shown: they take a moment
+MIN_UNITS_FOR_PROGRESS = 4  # fewer units finish too quickly for a progress bar
 
 
 class Local(Engine):
-    """Processes of this machine, the one that asks among them.
+    """Processes of this machine, including the current process.
 
     Args:
-        processes: how many; by default as many as there are cores for this process.
+        processes: number of processes; by default the number of cores that are available to this process.
     """
 
     def __init__(self, *, processes: PositiveInt | None = None):
@@ -34,12 +34,12 @@ class Local(Engine):
         self._others: ProcessPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_others": None}  # one that is sent to another process starts its own
+        return {**vars(self), "_others": None}  # a copy in another process starts its own processes
 
     def do(self, step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, *, total: int) -> None:
         with _progress(step, total, len(units)) as advance:
             if min(self.processes, len(units)) > 1:
-                self._together(step, units, work, elsewhere, advance)
+                self._run_parallel(step, units, work, elsewhere, advance)
                 return
             for unit in units:
                 step(work, unit)
@@ -50,12 +50,12 @@ class Local(Engine):
             self._others.shutdown(wait=True, cancel_futures=True)
             self._others = None
 
-    def _together(
+    def _run_parallel(
         self, step: Step, units: list[Any], work: Any, elsewhere: Elsewhere, advance: Callable[[], None]
     ) -> None:
-        """Give each process a unit, and the next to whichever is done; this one does its units in a thread."""
+        """Assign units to idle processes; the current process runs its units in a thread."""
         if self._others is None:
-            # Started anew, not copied: TensorFlow does not work in a copy of a process that has used it.
+            # Spawned, not forked: TensorFlow does not work in a fork of a process that has used it.
             context = multiprocessing.get_context("spawn")
             self._others = ProcessPoolExecutor(self.processes - 1, context, initializer=_begin)
         left, running, failed = deque(enumerate(units)), {}, {}
@@ -64,25 +64,25 @@ class Local(Engine):
             free += [partial(self._others.submit, _do, step, elsewhere)] * (self.processes - 1)
             while running or left and not failed:
                 while free and left and not failed:
-                    (place, unit), begin = left.popleft(), free.pop()
-                    running[begin(unit)] = place, begin
+                    (index, unit), begin = left.popleft(), free.pop()
+                    running[begin(unit)] = index, begin
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    place, begin = running.pop(future)
+                    index, begin = running.pop(future)
                     free.append(begin)
                     if future.exception() is None:
                         advance()
                     else:
-                        failed[place] = future.exception()
+                        failed[index] = future.exception()
         if failed:
-            raise _said(failed[min(failed)])
+            raise _user_error(failed[min(failed)])
 
 
-# What this process does the units of a step with, if it was started for that.
+# The work of the current step in a worker process.
 _WORK: dict[Step, Any] = {}
 
 
 def _begin() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles the signal and stops this process
     threading.Thread(target=_end_with_parent, daemon=True).start()
     native.import_tensorflow()
 
@@ -93,14 +93,14 @@ def _end_with_parent() -> None:
 
 
 def _do(step: Step, elsewhere: Elsewhere, unit: Unit) -> None:
-    if step not in _WORK:  # each step stands on what those before it have found
+    if step not in _WORK:  # each step needs the results of earlier steps
         _WORK.clear()
         _WORK[step] = elsewhere.begin()
     step(_WORK[step], unit)
 
 
-def _said(error: BaseException) -> BaseException:
-    """Return an error of a unit as a user should read it."""
+def _user_error(error: BaseException) -> BaseException:
+    """Convert the error of a unit to an error for the user."""
     if isinstance(error, BrokenProcessPool):
         return TfattnError(
             "a process that prepares data was ended from outside",
@@ -111,8 +111,8 @@ def _said(error: BaseException) -> BaseException:
 
 @contextlib.contextmanager
 def _progress(step: Step, total: int, left: int) -> Iterator[Callable[[], None]]:
-    """Yield what is called after every unit; show how far the step is where that takes a while."""
-    if left < SHOWN_UNITS:
+    """Yield a callback for finished units; show a progress bar for many units."""
+    if left < MIN_UNITS_FOR_PROGRESS:
         yield lambda: None
         return
     with console.progress(step.__name__, total, done=total - left) as advance:

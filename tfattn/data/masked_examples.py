@@ -1,7 +1,7 @@
-"""Examples of which some tokens are hidden for a model to tell: what their records hold, and how they are hidden.
+"""Examples for masked language modeling: their features, and static or dynamic masking.
 
-Masks are drawn when records are written, or in each epoch anew as they are read. Records that measure always have
-theirs: they would not measure the same twice otherwise.
+Static masks are sampled when records are written, dynamic masks in each epoch when records are read. Evaluation records
+always have static masks, so that repeated evaluations agree.
 """
 
 import functools
@@ -32,24 +32,24 @@ from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import CONTINUES, MASK, SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 
-# What records hold of the hidden tokens: as many places as each has, which its weights say.
+# The predictions of a record: its number of masked tokens, which its weights mark.
 MASKED_FEATURES = {
     MASKED_LM_POSITIONS: Feature("int64", (None,), mask=None, role="target"),
     MASKED_LM_IDS: Feature("int64", (None,), mask=None, role="target"),
     MASKED_LM_WEIGHTS: Feature("float32", (None,), mask=None, role="target"),
 }
 SEQUENCES_AT_ONCE = 1024
-_NONE_HIDDEN = {name: np.zeros(0, np.int32) for name in MASKED_FEATURES}
+_NO_PREDICTIONS = {name: np.zeros(0, np.int32) for name in MASKED_FEATURES}
 
 
 class Sequences(NamedTuple):
-    """N sequences before any token is hidden.
+    """N sequences before masking.
 
     Attributes:
-        rows: (N,) int64, the place of the row that each is of.
-        seeds: (N, 2) int64, from which its masks are drawn.
-        arrays: by the names that models read, (N, T): the tokens, which of them are real, and others as long.
-        values: by name, (N,), what else is known of each.
+        rows: (N,) int64, the index of the row of each sequence.
+        seeds: (N, 2) int64, the seeds of the masks.
+        arrays: by model name, (N, T): token ids, the padding mask, and other features per token.
+        values: by name, (N,), the other features of each sequence.
     """
 
     rows: np.ndarray
@@ -59,20 +59,20 @@ class Sequences(NamedTuple):
 
 
 class MaskedExamples(Examples):
-    """Makes sequences out of texts, and hides some of their tokens; the contract of all examples that do.
+    """Sequences of texts with masked tokens; the contract of all masked examples.
 
-    A subclass says which sequences. They are of rows of one role, whose texts may have several lines.
+    A subclass implements `sequences`. Rows have one role, whose texts may have several lines.
 
     Args:
-        masking: "static" hides tokens once, as records are written; "dynamic" anew in each epoch, as they are read.
-        dupe_factor: how often each row is made into examples that train.
+        masking: "static" masks tokens once, when records are written; "dynamic" in each epoch, when they are read.
+        dupe_factor: number of times that each row is turned into training examples.
         masked_lm_prob, max_predictions_per_seq: see `TokenMasking`.
-        do_whole_word_mask: whether words are hidden with all of their pieces.
+        do_whole_word_mask: whether all pieces of a word are masked together.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts that have a word"
-    ready_made = "all"
+    allow_precomputed = "all"
 
     def __init__(
         self,
@@ -88,24 +88,24 @@ class MaskedExamples(Examples):
         self.masked_lm_prob = masked_lm_prob
         self.max_predictions_per_seq = max_predictions_per_seq
         self._do_whole_word_mask = do_whole_word_mask
-        self._split = functools.lru_cache(maxsize=1)(SplitTexts.of)  # asked for by several methods
-        self.writer = functools.cache(lambda preprocessor: Writer(self._hide(preprocessor)))  # a graph each
+        self._split = functools.lru_cache(maxsize=1)(SplitTexts.of)  # several methods use the result
+        self.writer = functools.cache(lambda preprocessor: Writer(self._masking(preprocessor)))  # compiles a graph
 
     def sequences(
         self, texts: SplitTexts, preprocessor: WordPiece, copies: int, seeds: np.ndarray
     ) -> Iterator[Sequences]:
-        """Make sequences of the pieces of some rows, some of them at a time.
+        """Yield batches of sequences of the pieces of rows.
 
         Args:
-            texts: of the rows.
+            texts: the tokenized texts of the rows.
             preprocessor: fitted.
-            copies: how often each row is made into sequences.
-            seeds: (rows,) uint64, from which what is random follows.
+            copies: number of times that each row is turned into sequences.
+            seeds: (rows,) uint64, random seeds of the rows.
         """
         raise NotImplementedError
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Refuse a preprocessor that does not split one text into word pieces."""
+        """Check that the preprocessor splits one text into word pieces."""
         if not isinstance(preprocessor, WordPiece) or len(preprocessor.fields) != 1 or preprocessor.doc_stride:
             raise ConfigError(
                 "texts whose tokens are hidden are split into word pieces",
@@ -115,7 +115,7 @@ class MaskedExamples(Examples):
             )
 
     def truncated(self, rows: Sequence[Row], preprocessor: WordPiece) -> np.ndarray:
-        return np.zeros(len(rows), bool)  # long ones are divided
+        return np.zeros(len(rows), bool)  # long texts are divided
 
     def unknown(self, rows: Sequence[Row], preprocessor: WordPiece) -> dict[str, Unknown]:
         return self.texts(rows, preprocessor).unknown(preprocessor)
@@ -125,22 +125,22 @@ class MaskedExamples(Examples):
         return {"input_ids": Feature("int64", (None,)), SEGMENT_IDS: Feature("int64", (None,)), **MASKED_FEATURES}
 
     def of(self, rows: Sequence[Row], preprocessor: WordPiece, targets: Target, drawing: Drawing) -> Iterator[Example]:
-        is_hidden_later = drawing.is_training and self.masking == "dynamic"
-        write = Writer(None) if is_hidden_later else self.writer(preprocessor)
+        is_dynamic = drawing.is_training and self.masking == "dynamic"
+        write = Writer(None) if is_dynamic else self.writer(preprocessor)
         copies = self.dupe_factor if drawing.is_training else 1
         for some in self.sequences(self.texts(rows, preprocessor), preprocessor, copies, drawing.seeds):
             yield from write(some)
 
     def transforms(self, preprocessor: WordPiece) -> Sequence[Transform]:
-        return [self._hide(preprocessor)] if self.masking == "dynamic" else []
+        return [self._masking(preprocessor)] if self.masking == "dynamic" else []
 
     def texts(self, rows: Sequence[Row], preprocessor: WordPiece) -> SplitTexts:
-        """Split the texts of some rows."""
+        """Tokenize the texts of rows."""
         (field,) = preprocessor.fields
         return self._split(tuple(row.fields[field] for row in rows), preprocessor)
 
-    def _hide(self, preprocessor: WordPiece) -> TokenMasking:
-        """Make what hides tokens of a batch."""
+    def _masking(self, preprocessor: WordPiece) -> TokenMasking:
+        """Create the masking transform."""
         tokens = preprocessor.tokens
         continuing = [number for number, token in enumerate(tokens) if token.startswith(CONTINUES)]
         return TokenMasking(
@@ -154,44 +154,44 @@ class MaskedExamples(Examples):
 
 
 class Writer:
-    """Turns sequences into examples.
+    """Conversion of sequences to examples.
 
     Args:
-        masking: what hides their tokens; None where that is done as they are read.
+        masking: the masking of the sequences; None if they are masked when they are read.
     """
 
     def __init__(self, masking: TokenMasking | None):
-        self._hide = masking and tf.function(masking, autograph=False, reduce_retracing=True)
+        self._masking = masking and tf.function(masking, autograph=False, reduce_retracing=True)
 
     def __call__(self, sequences: Sequences) -> Iterator[Example]:
-        """Yield the example of each sequence, without what is padded."""
+        """Yield the example of each sequence, without padding."""
         columns = self.columns(sequences)
         lengths = columns.pop(INPUT_MASK).sum(axis=1).tolist()
-        told = {name: columns.pop(name) for name in MASKED_FEATURES if name in columns}
-        counts = told[MASKED_LM_WEIGHTS].astype(bool).sum(axis=1).tolist() if told else ()
+        predictions = {name: columns.pop(name) for name in MASKED_FEATURES if name in columns}
+        counts = predictions[MASKED_LM_WEIGHTS].astype(bool).sum(axis=1).tolist() if predictions else ()
         for number, row in enumerate(sequences.rows.tolist()):
             values = {name: column[number, : lengths[number]] for name, column in columns.items()}
-            places = {name: column[number, : counts[number]] for name, column in told.items()} or _NONE_HIDDEN
+            masked = {name: column[number, : counts[number]] for name, column in predictions.items()} or _NO_PREDICTIONS
             others = {name: column[number] for name, column in sequences.values.items()}
-            yield Example(row, {**values, **others, **places})
+            yield Example(row, {**values, **others, **masked})
 
     def columns(self, sequences: Sequences) -> dict[str, np.ndarray]:
-        """Hide tokens, and return all arrays by the names in files, (N, T) and (N, P)."""
+        """Mask tokens, and return all arrays by the names in files, (N, T) and (N, P)."""
         columns = {STORED_NAMES.get(name, name): values for name, values in sequences.arrays.items()}
         columns[INPUT_MASK] = columns.pop(PADDING_MASK)
-        if self._hide:
+        if self._masking:
             read = {name: tf.constant(sequences.arrays[name]) for name in (TOKEN_IDS, PADDING_MASK)}
-            hidden = self._hide(read, tf.constant(sequences.seeds))
+            hidden = self._masking(read, tf.constant(sequences.seeds))
             columns[STORED_NAMES[TOKEN_IDS]] = hidden[TOKEN_IDS].numpy()
             columns |= {name: hidden[name].numpy() for name in MASKED_FEATURES}
         return columns
 
 
 def check_mask(tokens: Sequence[str]) -> None:
-    """Refuse a vocabulary without a token that hides others.
+    """Check that the vocabulary has a mask token.
 
     Raises:
-        DataError: says which is missing.
+        DataError: the vocabulary has no mask token.
     """
     if MASK not in tokens:
         raise DataError(

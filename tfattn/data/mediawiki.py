@@ -1,4 +1,4 @@
-"""Articles of MediaWiki's XML dumps, such as Wikipedia's."""
+"""Articles of XML dumps of MediaWiki, such as Wikipedia."""
 
 import re
 from collections.abc import Iterator
@@ -26,15 +26,15 @@ _REDIRECT = re.compile(r"\s*#\S+\s*:?\s*\[\[")
 
 
 class MediaWikiDump(EachFile):
-    """Pages of a dump (.xml, .xml.bz2 or .xml.gz) as plain text, one sentence a line; a row is a page, its role `text`.
+    """Pages of a dump (.xml, .xml.bz2 or .xml.gz) as plain text with a sentence per line; a row is a page, role `text`.
 
-    Redirects and pages of other namespaces are left out, and so are templates, tables, references, headings, pictures
-    and lines that hold no sentence. Of several revisions the last one is read. A dump is read as a stream.
+    Redirects, pages of other namespaces, templates, tables, references, headings, pictures and lines without a sentence
+    are dropped. Only the last revision of a page is read. A dump is streamed.
 
     Args:
         path: the dump, a pattern such as dumps/*.xml.bz2, or a list of them.
-        namespaces: the numbers of the namespaces that are read; 0 has the articles.
-        encoding: the encoding of the dumps, where they do not say it themselves.
+        namespaces: the numbers of the namespaces to read; 0 is that of articles.
+        encoding: the encoding of dumps that do not declare it.
 
     Raises:
         ConfigError: the encoding is unknown.
@@ -59,7 +59,9 @@ class MediaWikiDump(EachFile):
             values = {name: found[-1] if found else "" for name, found in page.values.items()}
             is_wikitext = values["model"] in ("", "wikitext") and not _REDIRECT.match(values[TEXT])
             if is_wikitext and not values["redirect"] and (values["namespace"] or "0") in self.namespaces:
-                sentences = [one for paragraph in paragraphs_of(values[TEXT]) for one in sentences_of(paragraph)]
+                sentences = [
+                    sentence for paragraph in paragraphs_of(values[TEXT]) for sentence in sentences_of(paragraph)
+                ]
                 yield Row({TEXT: "\n".join(sentences), TITLE: values[TITLE]}, f"{path}:{page.line}")
         if page is None:
             raise DataError("the file holds no pages", where=str(path), expected="elements mediawiki/page")

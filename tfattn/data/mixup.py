@@ -1,23 +1,24 @@
-"""Mixtures of two images and of what they show."""
+"""MixUp augmentation of images and labels."""
 
 import numpy as np
 import tensorflow as tf
 
 from tfattn.data.image_transforms import MIXUP
-from tfattn.data.transforms import Transform, uniform
+from tfattn.data.splitmix64 import uniform
+from tfattn.data.transforms import Transform
 from tfattn.features import IMAGES, LABEL_IDS, MIXED_LABEL_IDS, MIXED_SHARES
 
-_POINTS = 4096  # of the table from which shares are read
+_POINTS = 4096  # size of the quantile table of shares
 
 
 class MixUp(Transform):
-    """Each image mixed with its partner in the batch, in a proportion of its own.
+    """MixUp: a weighted sum of each image and its partner in the batch.
 
-    The share of the image itself is at least a half, and the other's goes into the targets: the loss is that of both
-    labels, by their shares. How the batch is divided makes no difference to who is whose partner.
+    The weight of the image is at least 0.5. The weight of the partner is a target, and the loss is the weighted sum of
+    the losses of both labels. Partners do not depend on how the batch is divided among replicas.
 
     Args:
-        alpha: shares are drawn from Beta(alpha, alpha); the larger, the more images are mixed half and half.
+        alpha: weights are sampled from Beta(alpha, alpha); larger values mix more evenly.
 
     Source: Zhang et al. 2018, "mixup: Beyond empirical risk minimization".
     """
@@ -32,16 +33,16 @@ class MixUp(Transform):
     def __call__(self, batch, seeds):
         (own, other), (labels, others) = (tf.split(batch[name], 2) for name in (IMAGES, LABEL_IDS))
         count = tf.shape(labels)[0]
-        places = tf.cast(uniform(seeds, 1, draw=MIXUP)[:count, 0] * _POINTS, tf.int32)
-        share = tf.gather(tf.constant(self._quantiles), places)
+        indices = tf.cast(uniform(seeds, 1, draw=MIXUP)[:count, 0] * _POINTS, tf.int32)
+        share = tf.gather(tf.constant(self._quantiles), indices)
         mixed = own + (other - own) * share[:, None, None, None]
         first = {name: value[:count] for name, value in batch.items()}
         return {**first, IMAGES: mixed, MIXED_LABEL_IDS: others, MIXED_SHARES: share}
 
 
 def _quantiles(alpha: float) -> np.ndarray:
-    """Tabulate the smaller of the two shares at evenly spaced probabilities: (_POINTS,) float32, up to a half."""
-    # Close to 0 the distribution function may rise as steeply as its logarithm: the grid is as fine there.
+    """Tabulate the quantiles of the smaller weight: (_POINTS,) float32, at most 0.5."""
+    # The grid is logarithmic, because the distribution function may be very steep close to 0.
     grid = np.concatenate([[0.0], np.geomspace(1e-12, 0.5, 4 * _POINTS)])
     below = 2.0 * tf.math.betainc(np.float64(alpha), np.float64(alpha), tf.constant(grid)).numpy()
     return np.interp((np.arange(_POINTS) + 0.5) / _POINTS, below, grid).astype(np.float32)

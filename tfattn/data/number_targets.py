@@ -1,11 +1,11 @@
-"""A number for each row."""
+"""Targets of regression: a number per row."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import DataError
@@ -17,7 +17,7 @@ from tfattn.formats.source import Row
 class Numbers(Target):
     """A number for each row, from the role `target`, in the unit of the file.
 
-    It is kept as float32, which has seven digits; infinity is none. Rows are not stratified by it.
+    The number is stored as float32, with about seven digits, and must be finite. Splits are not stratified by it.
     """
 
     roles = text_roles = (TARGET,)
@@ -31,14 +31,14 @@ class Numbers(Target):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return `mean` and `deviation` of the training rows, and `low` and `high`, the least and the greatest."""
+        """Return `mean` and `deviation` of the training rows, and `low` and `high`, minimum and maximum."""
         return self._facts
 
     def use(self, facts: dict[str, Any]) -> None:
         self._facts = facts
 
     def check(self, row: Row) -> None:
-        """Refuse a value that is no finite number."""
+        """Check that the value is a finite number."""
         if read(row.fields[TARGET]) is None:
             raise DataError(
                 "the target is no finite number",
@@ -48,8 +48,8 @@ class Numbers(Target):
                 remedy="Correct the row, or name another column in `fields.target`.",
             )
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
-        """Learn mean and deviation.
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
+        """Compute mean and deviation.
 
         Raises:
             DataError: all rows have the same number, or float32 cannot tell them apart.

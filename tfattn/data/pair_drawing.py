@@ -1,7 +1,6 @@
-"""Pairs of texts out of documents, of which the second follows the first or is a random one, as BERT's own tools do.
+"""Sampling of sentence pairs from documents for next sentence prediction, as in the original BERT code.
 
-Documents are sentences, and sentences are pieces, all of them one after the other: a sentence, and any run of sentences
-of one document, is a range of pieces.
+The pieces of all documents are concatenated, so a sentence, or a run of sentences of a document, is a range of pieces.
 """
 
 from bisect import bisect_left
@@ -9,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
-SHORTEST = 2  # pieces of both texts together
+MIN_PIECES = 2  # of both texts together
 
 
 class Pair(NamedTuple):
-    """Two ranges of pieces, each with its end excluded.
+    """Two ranges of pieces, ends excluded.
 
     Attributes:
         first_begin, first_end, second_begin, second_end: the ranges.
-        is_random: whether the second does not follow the first.
+        is_random: whether the second text is random, not the continuation of the first.
     """
 
     first_begin: int
@@ -32,41 +31,41 @@ def pairs_of(
 ) -> Iterator[Pair]:
     """Divide a document into pairs.
 
-    Sentences are taken until they have enough pieces, and divided at one of their ends. Half of the pairs take a run of
-    sentences of another document as their second text instead, and the sentences that are not used so go into the next
-    pair. Where a pair ends with a single sentence at the end of the document, the one before joins it again, because
-    otherwise more than half would be random; so a document of one sentence gives no pair. A pair that is too long loses
-    pieces of its longer text, at the front or the back at random.
+    Sentences are accumulated up to the wanted number of pieces and split at a random sentence boundary. In half of the
+    pairs a run of sentences of another document replaces the second text, and the replaced sentences start the next
+    pair. If the last pair has a single sentence, the sentence before is added again, because otherwise more than half
+    of the pairs would be random; a document of one sentence gives no pair. A pair that is too long loses pieces of its
+    longer text, at the front or the back at random.
 
     Args:
-        documents: of each the places of its sentences among all pieces, and where the last one ends; none is empty.
-        number: which of them.
-        room: the most pieces of both texts.
-        short_seq_prob: the probability that the pairs of this document are shorter.
-        random: what is drawn from.
+        documents: for each document the first piece of each sentence, and the end of the last sentence; never empty.
+        number: index of the document.
+        room: maximum number of pieces of both texts.
+        short_seq_prob: probability that the pairs of this document are shorter.
+        random: the random number generator.
 
     Source: Devlin et al. 2019, "BERT", appendix A.2, and google-research/bert, create_pretraining_data.py, where a last
     sentence alone always gets a random text.
     """
-    places = documents[number]
-    count = len(places) - 1
+    positions = documents[number]
+    count = len(positions) - 1
     if count < 2:
         return
-    is_short = random.random() < short_seq_prob and room > SHORTEST
-    wanted = random.randint(SHORTEST, room) if is_short else room
+    is_short = random.random() < short_seq_prob and room > MIN_PIECES
+    wanted = random.randint(MIN_PIECES, room) if is_short else room
     begin = 0
     while begin < count:
         is_random = random.random() < 0.5
-        end = min(bisect_left(places, places[begin] + wanted, begin + 1), count)
+        end = min(bisect_left(positions, positions[begin] + wanted, begin + 1), count)
         if end == begin + 1 and not is_random:
             begin, end = (begin, end + 1) if end < count else (begin - 1, end)
         cut = random.randint(begin + 1, end - 1) if end > begin + 1 else end
-        first = places[begin], places[cut]
+        first = positions[begin], positions[cut]
         if is_random:
             second = _elsewhere(documents, number, cut, wanted - (first[1] - first[0]), random)
             end = cut
         else:
-            second = places[cut], places[end]
+            second = positions[cut], positions[end]
         yield Pair(*_shortened(*first, *second, room, random), is_random)
         begin = end
 
@@ -74,23 +73,23 @@ def pairs_of(
 def _elsewhere(
     documents: Sequence[Sequence[int]], number: int, cut: int, wanted: int, random: Random
 ) -> tuple[int, int]:
-    """Draw a run of sentences of another document; of a single one, that begin anywhere but at `cut`."""
+    """Sample a run of sentences of another document; of the only document, not starting at `cut`."""
     if len(documents) > 1:
         other = random.randrange(len(documents) - 1)
-        places = documents[other + (other >= number)]
-        begin = random.randrange(len(places) - 1)
+        positions = documents[other + (other >= number)]
+        begin = random.randrange(len(positions) - 1)
     else:
-        places = documents[number]
-        begin = random.randrange(len(places) - 1 - (cut < len(places) - 1))
+        positions = documents[number]
+        begin = random.randrange(len(positions) - 1 - (cut < len(positions) - 1))
         begin += begin >= cut
-    end = min(bisect_left(places, places[begin] + wanted, begin + 1), len(places) - 1)
-    return places[begin], places[end]
+    end = min(bisect_left(positions, positions[begin] + wanted, begin + 1), len(positions) - 1)
+    return positions[begin], positions[end]
 
 
 def _shortened(
     first_begin: int, first_end: int, second_begin: int, second_end: int, room: int, random: Random
 ) -> tuple[int, int, int, int]:
-    """Cut the longer of two ranges, at the second of equal ones first, until both have room."""
+    """Shorten the longer range, or the second of two equal ranges, until both fit."""
     first, second = first_end - first_begin, second_end - second_begin
     if first + second > room:
         second_kept = min(second, max(room // 2, room - first))
@@ -102,5 +101,5 @@ def _shortened(
 
 
 def _heads(tosses: int, random: Random) -> int:
-    """Toss a coin so many times, and count one of its sides."""
+    """Count the heads of `tosses` coin tosses."""
     return random.getrandbits(tosses).bit_count() if tosses else 0

@@ -1,4 +1,4 @@
-"""Two text files side by side: line n of the one belongs to line n of the other."""
+"""Parallel text files: line n of the source file corresponds to line n of the target file."""
 
 import contextlib
 from collections.abc import Iterator
@@ -19,16 +19,15 @@ SHOWN_CHARACTERS = 60
 
 
 class ParallelFiles(Source):
-    """Sentences and their translations, in two plain text files, one a line.
+    """Sentences and their translations in two plain text files, one sentence per line.
 
-    Only a line feed ends a line, alone or behind a carriage return; other characters that may break lines, such as
-    U+2028, are text. An empty line is an empty value, and none may have more than 1,048,576 characters.
+    A line ends with a line feed, optionally after a carriage return; other line separators, such as U+2028, are text.
+    An empty line is an empty value. A line has at most 1,048,576 characters.
 
     Args:
-        path: the file of sources, or its address: gs://bucket/train.en; files whose names end in .gz or .bz2 are
-            read as what they hold.
-        target_path: the file of targets, of as many lines.
-        encoding: the encoding of both files; a byte-order mark is left out.
+        path: the source file, or its remote address: gs://bucket/train.en; names with .gz or .bz2 are decompressed.
+        target_path: the target file, with the same number of lines.
+        encoding: the encoding of both files; a byte-order mark is skipped.
 
     Raises:
         ConfigError: the encoding is unknown.
@@ -48,7 +47,7 @@ class ParallelFiles(Source):
         self.fields = {SOURCE: path, TARGET: target_path}
 
     def parts(self) -> Iterator[Part]:
-        """Divide both files behind the same lines; where one ends sooner, it is one part, and `rows` tells it."""
+        """Divide both files after the same lines; files of different lengths are one part, for which `rows` raises."""
         for path, key in ((self.path, "path"), (self.target_path, "target_path")):
             with _naming(key):
                 check_is_file(path)
@@ -73,7 +72,7 @@ class ParallelFiles(Source):
             yield Row({SOURCE: source, TARGET: target}, f"{self.path}:{number}")
 
     def _pairs(self) -> list[Part] | None:
-        """List spans of as many lines of both files; None where one has more lines."""
+        """List pairs of spans with the same number of lines; None if one file has more lines."""
         found = []
         begins, line = (0, 0), 1
         with self.path.open("rb") as sources, self.target_path.open("rb") as targets:
@@ -106,7 +105,7 @@ def _sentences(path: AnyPath, encoding: str, span: Span | None, key: str) -> Ite
                 raise DataError(
                     "carriage returns stand where lines should end",
                     where=str(path),
-                    expected="a line feed behind each line",
+                    expected="a line feed after each line",
                     remedy="Replace them by line feeds, as `tr '\\r' '\\n'` does.",
                 )
             yield text
@@ -114,7 +113,7 @@ def _sentences(path: AnyPath, encoding: str, span: Span | None, key: str) -> Ite
 
 @contextlib.contextmanager
 def _naming(key: str) -> Iterator[None]:
-    """Let errors name the setting that a path comes from."""
+    """Name the setting of a path in errors."""
     try:
         yield
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Plain text, character by character as it stands: whole files, lines, or articles under headings."""
+"""Unmodified plain text: whole files, lines, or articles under headings."""
 
 import re
 from collections.abc import Iterator
@@ -16,27 +16,27 @@ from tfattn.formats.source import Row
 from tfattn.formats.text_files import check_encoding, lines, parts
 from tfattn.formats.training_file import FileFormat
 
-# Of an article of WikiText; those of its sections have more signs: " = = Gameplay = = ".
+# Heading of an article of WikiText; headings of sections have more signs: " = = Gameplay = = ".
 _HEADING = re.compile(r"\s*= [^=](.*[^=])? =\s*", re.ASCII)
 
 PartOfFile = Annotated[Fraction | None, OnlyWith("documents", values=("files",))]
 
 
 class PlainText(EachFile):
-    """Texts as they stand, blanks and line ends included; a row is a document, its role `text`.
+    """Unmodified texts, white space included; a row is a document, with the role `text`.
 
-    Files compressed by gzip or bzip2 are read as what they hold. Blank documents are left out.
+    Files compressed by gzip or bzip2 are decompressed. Blank documents are skipped.
 
     Args:
         path: the file, a pattern such as data/*.txt, or a list of them.
-        documents: whether each of the `files` is one, of their `lines`, without line ends, or what stands under each of
-            the `headings` of articles, which WikiText writes as " = Title = ".
-        begin: of each file, the fraction of its characters that is left out at its begin; none by default.
-        end: likewise, the fraction at which reading ends; by default it ends with the file.
-        encoding: the encoding of the files; a byte-order mark is left out.
+        documents: the unit of a document: `files`, `lines` without line ends, or `headings`, the text under each
+            heading of an article, which WikiText writes as " = Title = ".
+        begin: fraction of the characters of each file to skip at the start; 0 by default.
+        end: fraction of the characters of each file at which reading ends; 1 by default.
+        encoding: the encoding of the files; a byte-order mark is skipped.
 
     Raises:
-        ConfigError: the encoding is unknown, or nothing is left to be read.
+        ConfigError: the encoding is unknown, or `begin` is not below `end`.
 
     Example:
         source = PlainText(path="data/shakespeare.txt", end=0.9)
@@ -77,25 +77,25 @@ class PlainText(EachFile):
                 yield Row({TEXT: text}, where)
 
     def _documents(self, path: AnyPath, span: Span | None) -> Iterator[tuple[str, str]]:
-        """Yield where each document begins, and its text."""
+        """Yield the location and the text of each document."""
         held: list[str] = []
         first, characters = 1, 0
-        place = str(path)  # once, not for each of many lines
+        location = str(path)  # once, not for each of many lines
         for number, line in enumerate(lines(path, self.encoding, span=span), start=span.line if span else 1):
             if self.documents == "lines":
-                yield f"{place}:{number}", line.rstrip("\r\n")
+                yield f"{location}:{number}", line.rstrip("\r\n")
                 continue
             if not held or self.documents == "headings" and _HEADING.fullmatch(line):
-                yield f"{place}:{first}", "".join(held)
+                yield f"{location}:{first}", "".join(held)
                 held, first, characters = [], number, 0
             held.append(line)
             characters += len(line)
             if characters > LONGEST_DOCUMENT:
-                raise too_long("the document", f"{place}:{first}", LONGEST_DOCUMENT, slip="Set `documents: lines`.")
+                raise too_long("the document", f"{location}:{first}", LONGEST_DOCUMENT, slip="Set `documents: lines`.")
         text = "".join(held)
-        yield f"{place}:{first}", text[int(len(text) * self.begin) : int(len(text) * self.end)]
+        yield f"{location}:{first}", text[int(len(text) * self.begin) : int(len(text) * self.end)]
 
 
 def _rest_of_article(chunk: bytes, file: BinaryIO) -> bytes | None:
-    """Read the lines up to the next heading; None where there is none for very long."""
+    """Read the lines up to the next heading; None if there is no heading within the size limit."""
     return rest_before(file, lambda line: bool(_HEADING.fullmatch(line.decode("latin-1"))))

@@ -1,13 +1,13 @@
-"""From raw files to a folder that training reads: surveyed, divided, turned into numbers, summed up.
+"""Data preparation: from raw files to a folder of records for training.
 
-The rows are read in parts, several at once where there are several processes, and never stand in memory together:
+Rows are read in parts, in parallel with several processes, and are never in memory all at once:
 
-    survey     what is to be known of each row to divide them: a few bytes
-    fit        what the preprocessing and the target learn from training rows
-    scatter    each part to records, sorted by the shards that they belong to
-    gather     each shard from what all parts have of it
+    survey     collect a few bytes per row, for the split
+    fit        fit the preprocessing and the targets on training rows
+    scatter    encode each part as sorted records
+    gather     merge the records of all parts into shards
 
-What a part or a shard was made into stays until all is done, so a run that was killed goes on where it was.
+Results of parts and shards are kept until the end, so a killed run resumes.
 """
 
 import contextlib
@@ -24,44 +24,43 @@ from tfattn import files
 from tfattn.console import note
 from tfattn.data import arrays, assignment, results
 from tfattn.data.batching import tokens_of
-from tfattn.data.class_plot import class_bars
-from tfattn.data.division import SPLITS, divide
+from tfattn.data.duplicates import find_duplicates
 from tfattn.data.encoding import by_mask, described
 from tfattn.data.findings import COLUMNS, IMAGES, TEXTS
 from tfattn.data.fitting import FITTED, Make, fit
 from tfattn.data.gather import GATHERED, Shards, gather, shards
 from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, shard_name
-from tfattn.data.repeats import repeats
 from tfattn.data.results import Folder, Result, reading
 from tfattn.data.scatter import SCATTERED, scatter
 from tfattn.data.section import Data
-from tfattn.data.split import TRAIN
-from tfattn.data.summary import SUMMARY, SplitFindings, show, summarize
-from tfattn.data.survey import SURVEY, Places, Survey, survey
+from tfattn.data.split_assignment import SPLITS, assign_splits
+from tfattn.data.split_config import TRAIN
+from tfattn.data.summary import SUMMARY, SplitFindings, class_bars, show, summarize
+from tfattn.data.survey import SURVEY, Occurrences, Survey, survey
 from tfattn.data.units import Work, fit_in_one_part, numbered_parts
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
 
-_MARK = "of-"  # and an identity: what the intermediate results are of
+_MARK = "of-"  # prefix of the file that names the identity of intermediate results
 
 
 class PreparedSplit(StoredSplit):
-    """Beside the rows, how many records they have become, and how many were cut at a limit."""
+    """The number of rows and shards, of records, and of truncated rows."""
 
     records: int
     truncated: int
 
 
 class Facts(Stored):
-    """What the manifest of a prepared folder says beside its files.
+    """The manifest of a prepared folder, in addition to its files.
 
     Attributes:
         splits: by name.
-        targets: what tasks have to know of the targets, see `Target.facts`.
+        targets: facts of the targets for tasks, see `Target.facts`.
         preprocessing: the SHA-256 of its saved files together.
-        sources: by key, the SHA-256 of each file read.
-        seed: of the split, and of the order of the training records.
+        sources: the SHA-256 of each source file, by key.
+        seed: seed of the split, and of the order of training records.
     """
 
     splits: dict[str, PreparedSplit]
@@ -79,53 +78,53 @@ def prepare(
     make: Callable[[], Data] | None = None,
     identity: str = "",
 ) -> None:
-    """Read, check and divide the rows, fit the preprocessing on training rows, and write all of it as one folder.
+    """Read, check and split the rows, fit the preprocessing on training rows, and write a prepared folder.
 
-    The folder holds TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in the
-    order of the file), `preprocessing/`, `summary.json`, `classes.svg` and `manifest.json` with its `Facts`.
-    Its files depend on the data and the seed alone, not on the engine.
+    The folder has TFRecord shards of each split, the raw rows of validation and test (`validation.jsonl`, in the order
+    of the file), `preprocessing/`, `summary.json`, `classes.svg` and `manifest.json` with its `Facts`. The files depend
+    on the data and the seed only, not on the engine.
 
     Args:
         data: the built `data` section; its preprocessing is fitted here.
-        folder: appears when all is done, or not at all.
-        seed: of the split, and of the order of the training records.
-        make: makes `data` again in another process, before anything is fitted; None where it cannot be made there.
-        identity: says what data and settings the folder is made of. What is done when the process is killed is then
-            kept, in the section's `work_folder`, for the next one that prepares the same.
+        folder: the prepared folder, which appears atomically.
+        seed: seed of the split, and of the order of training records.
+        make: creates an unfitted `data` in another process; None for preparation in this process only.
+        identity: identifier of the data and settings. If set, intermediate results of a killed process are kept in the
+            `work_folder` of the section, and the next preparation with the same identity resumes.
 
     Raises:
-        DataError: a file, row or class is not as it should be, or a file changes meanwhile; names the place.
-        ConfigError: the engine cannot work as its options say.
+        DataError: a file, row or class is invalid, or a file changes during preparation; names the location.
+        ConfigError: an option of the engine is invalid.
     """
     engine = data.engine
     engine.check()
     sources = data.fingerprints()
     units = list(numbered_parts(data))
-    with _workplace(data, Path(folder), identity) as place, contextlib.closing(engine):
-        work = Work(data, place, seed)
-        # Other processes take seconds to start, which is more than a few rows take.
-        elsewhere = Make(make, place.absolute(), seed) if make and not fit_in_one_part(units) else None
+    with _workspace(data, Path(folder), identity) as workspace, contextlib.closing(engine):
+        work = Work(data, workspace, seed)
+        # Other processes take seconds to start, longer than the preparation of a few rows.
+        elsewhere = Make(make, workspace.absolute(), seed) if make and not fit_in_one_part(units) else None
         engine.run(survey, units, work, elsewhere)
-        with reading(place / SURVEY):
-            surveyed = Survey(data, place, units)
-        split_of_row = divide(data, surveyed, seed)
-        found = repeats(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
-        assignment.write(place, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
+        with reading(workspace / SURVEY):
+            surveyed = Survey(data, workspace, units)
+        split_of_row = assign_splits(data, surveyed, seed)
+        found = find_duplicates(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
+        assignment.write(workspace, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
         work = fit(work, surveyed, split_of_row)
 
         engine.run(scatter, units, work, elsewhere)
         present = [split for number, split in enumerate(SPLITS) if (split_of_row == number).any()]
-        with reading(place / SCATTERED):
-            scattered = results.all_opened(place / SCATTERED, [unit.name for unit in units])
-            splits = {split: _joined(scattered, split) for split in present}
-            gathered = {split: list(shards(place, split, units)) for split in present}
+        with reading(workspace / SCATTERED):
+            scattered = results.all_opened(workspace / SCATTERED, [unit.name for unit in units])
+            splits = {split: _merge_findings(scattered, split) for split in present}
+            gathered = {split: list(shards(workspace, split, units)) for split in present}
         _check_examples(data, splits, gathered)
         engine.run(gather, [some for of_split in gathered.values() for some in of_split], work, elsewhere)
 
-        # The manifest is written when the block ends, with what has been put in by then.
+        # The manifest is written when the block ends, with the entries at that time.
         written: dict[str, PreparedSplit] = {}
         with (
-            results.on_disk(results.opened(place, FITTED) / "preprocessing") as preprocessing,
+            results.on_disk(results.opened(workspace, FITTED) / "preprocessing") as preprocessing,
             files.atomic_folder(
                 folder,
                 splits=written,
@@ -139,10 +138,10 @@ def prepare(
         ):
             shutil.copytree(preprocessing, new / "preprocessing")
             for split in present:
-                with reading(place / GATHERED):
-                    _bring(place / GATHERED, new, gathered[split])
+                with reading(workspace / GATHERED):
+                    _copy_shards(workspace / GATHERED, new, gathered[split])
                 if split != TRAIN:
-                    with reading(place / SCATTERED):
+                    with reading(workspace / SCATTERED):
                         _write_raw(new, split, scattered)
                 written[split] = {
                     "rows": splits[split]["rows"],
@@ -178,35 +177,35 @@ def read_facts(folder: str | Path) -> Facts:
 
 
 @contextlib.contextmanager
-def _workplace(data: Data, folder: Path, identity: str) -> Iterator[Folder]:
-    """Yield the folder of intermediate results, with what a killed process that did the same has left there."""
-    place = files.path_of(data.work_folder or folder.parent) / f".{folder.name}.parts"
-    mark = place / f"{_MARK}{identity}"
-    with files.disk_errors(place):
+def _workspace(data: Data, folder: Path, identity: str) -> Iterator[Folder]:
+    """Yield the folder of intermediate results, with the results of a killed process of the same identity."""
+    workspace = files.path_of(data.work_folder or folder.parent) / f".{folder.name}.parts"
+    mark = workspace / f"{_MARK}{identity}"
+    with files.disk_errors(workspace):
         if identity and mark.exists():
-            note(f"goes on with what is done already: {place}")
+            note(f"resumes from intermediate results: {workspace}")
         else:
-            _remove(place)
-        place.mkdir(parents=True, exist_ok=True)
+            _remove(workspace)
+        workspace.mkdir(parents=True, exist_ok=True)
         mark.touch()
         try:
-            yield place
+            yield workspace
         except (DataError, ConfigError):
-            _remove(place)
+            _remove(workspace)
             raise
         except BaseException:
             if not identity:
-                _remove(place)
+                _remove(workspace)
             raise
-        _remove(place)
+        _remove(workspace)
 
 
-def _remove(place: Folder) -> None:
-    """Remove what is done: its mark first, because a process that is killed meanwhile leaves a part of it."""
-    for name in results.done(place):
+def _remove(workspace: Folder) -> None:
+    """Remove intermediate results; the mark first, so that an interrupted removal is not resumed from."""
+    for name in results.done(workspace):
         if name.startswith(_MARK):
-            (place / name).unlink()
-    results.remove(place)
+            (workspace / name).unlink()
+    results.remove(workspace)
 
 
 def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[str, list[Shards]]) -> None:
@@ -227,40 +226,42 @@ def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[
             )
 
 
-def _joined(scattered: Sequence[Result], split: str) -> SplitFindings:
-    """Add what was found in all parts."""
-    parts = results.each(lambda part: json.loads((part / f"{split}.json").read_bytes()), scattered, place=scattered[0])
+def _merge_findings(scattered: Sequence[Result], split: str) -> SplitFindings:
+    """Merge the statistics of all parts."""
+    parts = results.each(
+        lambda part: json.loads((part / f"{split}.json").read_bytes()), scattered, location=scattered[0]
+    )
     unknown: dict[str, Unknown] = {}
     for part in parts:
-        for name, one in part["unknown"].items():
-            found = Unknown(one["counted"], one["unknown"], Counter(one["values"]))
+        for name, field in part["unknown"].items():
+            found = Unknown(field["counted"], field["unknown"], Counter(field["values"]))
             unknown[name] = unknown.get(name, Unknown()) + found
     return {
         "rows": sum(part["rows"] for part in parts),
         "classes": sum((Counter(part["classes"]) for part in parts), Counter()),
-        "left_out": Places.joined([part["left_out"] for part in parts]),
-        "truncated": Places.joined([part["truncated"] for part in parts]),
+        "left_out": Occurrences.merge([part["left_out"] for part in parts]),
+        "truncated": Occurrences.merge([part["truncated"] for part in parts]),
         "unknown": unknown,
     }
 
 
-def _bring(gathered: Folder, folder: Path, units: Sequence[Shards]) -> None:
-    """Bring all shards of a split into a folder."""
+def _copy_shards(gathered: Folder, folder: Path, units: Sequence[Shards]) -> None:
+    """Copy all shards of a split into a folder."""
     for unit in units:
         results.copy(results.opened(gathered, unit.name), folder)
         for number in range(unit.first, unit.first + len(unit.bounds) - 1):
             shard = folder / shard_name(unit.split, number, unit.total)
             for path in (shard, shard.with_suffix(".lengths.npy"), shard.with_suffix(".rows.npy")):
-                path.stat()  # raises where somebody has taken it away
+                path.stat()  # raises if a file was removed
 
 
 def _write_raw(folder: Path, split: str, parts: Sequence[Result]) -> None:
-    """Concatenate the raw rows of all parts, and which of them are leaked."""
+    """Concatenate the raw rows of all parts, and their leak flags."""
     with open(folder / f"{split}.jsonl", "wb") as whole:
         for part in parts:
             with (part / f"{split}.jsonl").open("rb") as lines:
                 shutil.copyfileobj(lines, whole)
-    np.save(folder / f"{split}.leaked.npy", arrays.joined([part / f"{split}.leaked.npy" for part in parts]))
+    np.save(folder / f"{split}.leaked.npy", arrays.concatenate([part / f"{split}.leaked.npy" for part in parts]))
 
 
 def _lengths(folder: Path, split: str) -> list[np.ndarray]:
@@ -268,7 +269,7 @@ def _lengths(folder: Path, split: str) -> list[np.ndarray]:
 
 
 def _tokens(folder: Path, splits: Sequence[str]) -> dict[str, np.ndarray]:
-    """Read the number of tokens of each record of a split; of source and target where there are both."""
+    """Read the number of tokens of each record by split, separately for source and target if records have both."""
     lengths = {}
     for split in splits:
         measured = np.concatenate(_lengths(folder, split))

@@ -1,4 +1,4 @@
-"""The raw rows of the splits that measure, beside their records: JSON lines, in the order of the file."""
+"""Raw rows of evaluation splits, stored next to their records as JSON lines in the order of the file."""
 
 import base64
 import json
@@ -13,11 +13,11 @@ from tfattn.formats.source import Row
 
 
 def line_of_row(row: Row) -> str:
-    """Make a line of `<split>.jsonl`: the fields of a row, and as `row` its file and line.
+    """Return the line of a row in `<split>.jsonl`: the fields of the row, and its file and line as `row`.
 
-    The bytes of a file stand there as TF Serving's requests have them: `{"b64": "..."}`.
+    Bytes are encoded as in requests of TF Serving: `{"b64": "..."}`.
     """
-    return json.dumps({"row": row.where, **row.fields}, ensure_ascii=False, default=_in_base64) + "\n"
+    return json.dumps({"row": row.where, **row.fields}, ensure_ascii=False, default=_to_base64) + "\n"
 
 
 def read_rows(folder: str | Path, split: str) -> list[dict[str, Any]]:
@@ -28,20 +28,20 @@ def read_rows(folder: str | Path, split: str) -> list[dict[str, Any]]:
     """
     files.verify(folder, f"{split}.jsonl", remedy=PREPARE_AGAIN)
     rows = files.read_json_lines(Path(folder) / f"{split}.jsonl", dict[str, Any], remedy=PREPARE_AGAIN)
-    return [{name: _of_base64(value) for name, value in row.items()} for row in rows]
+    return [{name: _from_base64(value) for name, value in row.items()} for row in rows]
 
 
-def _in_base64(data: bytes) -> dict[str, str]:
+def _to_base64(data: bytes) -> dict[str, str]:
     return {"b64": base64.b64encode(data).decode()}
 
 
-def _of_base64(value: Any) -> Any:
+def _from_base64(value: Any) -> Any:
     is_file = isinstance(value, dict) and value.keys() == {"b64"}
     return base64.b64decode(value["b64"]) if is_file else value
 
 
 def read_leaked(folder: str | Path, split: str) -> np.ndarray:
-    """Read which of these rows, (N,) bool, say the same as a training row.
+    """Read which rows of a split have the same content as a training row: (N,) bool.
 
     Raises:
         DataError: the file is missing or damaged.

@@ -14,35 +14,35 @@ from tfattn.data.records import Records
 from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import WEIGHTS
 
-RECORD_IDS = "record_ids"  # (B,) int32, the number of a record in its split; -1 where a row only fills the batch
+RECORD_IDS = "record_ids"  # (B,) int32, index of a record in its split; -1 for rows that pad the batch
 READ_BYTES = 8 << 20
-PARSED_AT_ONCE = 4  # batches
+NUM_PARALLEL_PARSES = 4  # batches
 
 
 class Reader:
     """The batches of one split of a prepared folder.
 
-    The order of an epoch is a function of the seed and the epoch alone. The records of a window of shards are loaded, a
-    batch is gathered from them by number and parsed at once, all of it in TensorFlow's graph; the next window is loaded
-    meanwhile. To start at batch k costs the loading of one window.
+    The order of an epoch is a function of the seed and the epoch. The records of a window of shards are loaded, and
+    batches are gathered from them and parsed in TensorFlow's graph, while the next window is loaded. A start at batch k
+    loads one window.
 
-    Sequences are padded to the longest of the whole batch, and their masks are False there.
+    Sequences are padded to the longest sequence of the whole batch; masks are False at padding.
 
     Args:
-        folder: what `prepare` or `write_encoded` wrote.
+        folder: a folder of `prepare` or `write_encoded`.
         split: "train", "validation" or "test".
-        batching: how rows form batches.
+        batching: batch size and order.
         seed: not negative.
-        shuffle: whether the order is random, another one in each epoch.
-        transforms: what is done to each batch in turn: decoding, and for training rows what is random by (seed, epoch,
+        shuffle: whether the order is random and changes in each epoch.
+        transforms: transforms of each batch, in order: decoding, and for training rows random changes by (seed, epoch,
             record).
 
     Attributes:
-        num_records: records of the split.
-        source_rows: (records,), the row of the split that each record is an example of.
+        num_records: number of records of the split.
+        source_rows: (records,), index of the source row of each record in the split.
         longest: tokens of the longest sequence.
-        inputs, targets: the names of a batch that models read, and those that they are taught.
-        masks: the names of a batch that say which elements of its sequences are real.
+        inputs, targets: names of the inputs and of the targets of a batch.
+        masks: names of the masks of a batch.
 
     Raises:
         DataError: the split is missing, or a file is damaged.
@@ -77,14 +77,14 @@ class Reader:
         self.inputs, self.masks = self._records.inputs, self._records.masks
         added = (name for change in self._transforms for name in change.targets)
         self.targets = tuple(dict.fromkeys([*self._records.targets, *added]))
-        self.plan = functools.lru_cache(maxsize=2)(self._plan)  # of an epoch: asked for by several methods
-        self.plan(0)  # an impossible plan is said at once, not after hours
+        self.plan = functools.lru_cache(maxsize=2)(self._plan)  # several methods use the plan of an epoch
+        self.plan(0)  # fail early if the plan is impossible
 
     def texts(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the target texts of rows, where targets are texts: (n,) by field.
+        """Return the target texts of rows, if targets are texts: (n,) by field.
 
         Args:
-            rows: (n,), numbers of rows that measure.
+            rows: (n,), indices of evaluation rows.
         """
         fields = self._records.manifest.get("target_fields", ())
         raw = self._rows if fields else ()
@@ -95,7 +95,7 @@ class Reader:
         return read_rows(self._folder, self._split)
 
     def num_batches(self, epoch: int) -> int:
-        """Count the batches of `dataset(epoch)`, before they are divided among replicas."""
+        """Return the number of batches of `dataset(epoch)`, before they are divided among replicas."""
         return sum(len(window.batches) for window in self.plan(epoch))
 
     def waste(self, epoch: int) -> float:
@@ -116,22 +116,22 @@ class Reader:
     ) -> tf.data.Dataset:
         """Return the batches of an epoch from batch `start` on, each divided into `replicas` equal parts.
 
-        A batch is first divided into `updates` consecutive ones, and each of them is filled up to a multiple of
-        `replicas` times `accumulation` with copies of the first row of the batch, whose weight is 0 and whose record id
-        is -1. The real rows of batch k, and of each of its updates, are the same for any number of replicas.
+        A batch is first divided into `updates` consecutive updates. Each update is padded to a multiple of `replicas`
+        times `accumulation` with copies of the first row of the batch, of weight 0 and record id -1. The real rows of
+        batch k, and of each of its updates, are the same for any number of replicas.
 
         Args:
             epoch: from 0.
-            start: batches to leave out at the beginning.
+            start: number of batches to skip.
             replicas: parts of a batch, over all workers.
-            accumulation: of each update a part has a multiple of so many rows.
-            updates: parts of a batch of which each replica has rows, one after the other, equally many of each.
-            local: the parts that this process wants; all by default.
+            accumulation: the rows of a part in an update are a multiple of this number.
+            updates: consecutive updates per batch, of equally many rows of each replica.
+            local: the parts of this process; by default all.
 
         Returns:
-            An element for each batch and local part, in that order: the stored features as `records.parse` gives them,
-            (n, T) and (n,), with `weights` (n,) float32 and `record_ids` (n,) int32, and what the transforms make of
-            all that; of several updates (updates, n, ...). T is the longest of the whole batch, for all its parts.
+            an element per batch and local part, in this order: the features of `encoding.parse`, (n, T) and (n,), with
+            `weights` (n,) float32 and `record_ids` (n,) int32, after all transforms. With several updates (updates, n,
+            ...). T is the longest sequence of the whole batch, for all parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
         changes = [change.in_epoch(seed=self._seed, epoch=epoch) for change in self._transforms]
@@ -139,31 +139,31 @@ class Reader:
         with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
             parts = tf.constant(list(range(replicas) if local is None else local), tf.int64)
             paths = tf.constant([str(path) for path in self._records.paths])
-            lengths, rows, places = tf.constant(self._lengths), tf.constant(order.rows), tf.constant(order.places)
+            lengths, rows, positions = tf.constant(self._lengths), tf.constant(order.rows), tf.constant(order.positions)
             begins, widths, shards = tf.constant(order.begins), tf.constant(order.widths), tf.constant(order.shards)
-        # tf.data would translate Python's own control flow, of which there is none, and that takes a second.
-        as_it_stands = tf.autograph.experimental.do_not_convert
+        # Autograph takes a second, and there is no Python control flow to convert.
+        without_autograph = tf.autograph.experimental.do_not_convert
 
-        @as_it_stands
+        @without_autograph
         def load(window):
             stored = tf.data.TFRecordDataset(tf.gather(paths, shards[window[0] : window[1]]), buffer_size=READ_BYTES)
             return window[2], window[3], stored.batch(window[4]).get_single_element()
 
-        @as_it_stands
+        @without_autograph
         def gather(first, last, stored):
             # `stored` must not leave this function: tf.data measures the strings of every element.
-            @as_it_stands
+            @without_autograph
             def batch(number):
                 begin, count = begins[number], begins[number + 1] - begins[number]
                 slots, real = _filled(count, parts, replicas, accumulation, updates)
-                if with_partners:  # the last row of the batch is that of the first
+                if with_partners:  # the partner of the first row is the last row of the batch
                     slots, real = tf.concat([slots, count - 1 - slots], axis=0), tf.concat([real, real], axis=0)
                 mine = tf.gather(rows, begin + slots)
-                return tf.gather(stored, tf.gather(places, mine)), mine, real, widths[number]
+                return tf.gather(stored, tf.gather(positions, mine)), mine, real, widths[number]
 
             return tf.data.Dataset.range(first, last).map(batch)
 
-        @as_it_stands
+        @without_autograph
         def parsed(serialized, mine, real, widths):
             batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
             batch[RECORD_IDS] = tf.where(real, mine, -1)
@@ -174,9 +174,9 @@ class Reader:
             return {name: _divided(value, updates, axis=1) for name, value in batch.items()} if updates > 1 else batch
 
         windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
-        batches = windows.flat_map(gather).map(parsed, num_parallel_calls=PARSED_AT_ONCE, deterministic=True)
+        batches = windows.flat_map(gather).map(parsed, num_parallel_calls=NUM_PARALLEL_PARSES, deterministic=True)
         options = tf.data.Options()
-        # The thread that tunes sleeps for up to a minute at a time, and until it wakes no iterator can end.
+        # The autotuning thread sleeps for up to a minute at a time and delays the end of iterators.
         options.autotune.enabled = False
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         return batches.unbatch().prefetch(2 * len(parts)).with_options(options)
@@ -192,12 +192,11 @@ class _Order:
     """A plan as flat arrays, which the graph can slice.
 
     Attributes:
-        rows: record numbers, batch after batch.
-        begins: where each batch begins in `rows`, and where the last ends.
-        widths: (batches, k) or (batches, k, a), the longest of each of the k sequences in each batch.
-        shards: shard numbers, window after window.
-        places: for each record number, its index in the window that is loaded with it; that of a record without a
-            window is arbitrary.
+        rows: record indices, concatenated over batches.
+        begins: the start of each batch in `rows`, and the end of the last.
+        widths: (batches, k) or (batches, k, a), maximum length of each of the k sequences in each batch.
+        shards: shard indices, concatenated over windows.
+        positions: for each record, its index in its window; arbitrary for a record without a window.
         windows: (windows, 5) first and last shard, first and last batch, records.
     """
 
@@ -208,11 +207,11 @@ class _Order:
         self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.begins[:-1], axis=0)
         self.shards = np.concatenate([window.shards for window in plan])
         starts = np.cumsum([0, *map(len, lengths)])
-        self.places = np.zeros(starts[-1], np.int32)
+        self.positions = np.zeros(starts[-1], np.int32)
         windows, shard, batch = [], 0, 0
         for window in plan:
             held = np.concatenate([np.arange(starts[s], starts[s + 1]) for s in window.shards])
-            self.places[held] = np.arange(len(held))
+            self.positions[held] = np.arange(len(held))
             next_shard, next_batch = shard + len(window.shards), batch + len(window.batches)
             if next_batch > start:
                 windows.append([shard, next_shard, max(batch, start), next_batch, len(held)])
@@ -223,17 +222,17 @@ class _Order:
 def _filled(
     count: tf.Tensor, parts: tf.Tensor, replicas: int, accumulation: int, updates: int
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Compute which rows of a batch of `count` the parts hold, part after part, and whether each is real or fills."""
-    size = -(-count // updates)  # of an update
+    """Compute the row indices of all parts of a batch of `count` rows, and whether each row is real or padding."""
+    size = -(-count // updates)  # rows per update
     own = -(-size // (replicas * accumulation)) * accumulation
-    places = parts[:, None, None] * own + tf.range(own)  # (parts, 1, own), in their update
-    slots = tf.range(tf.cast(updates, tf.int64))[:, None] * size + places  # (parts, updates, own)
-    slots = tf.reshape(tf.where(places < size, slots, count), [-1])
+    positions = parts[:, None, None] * own + tf.range(own)  # (parts, 1, own), in the update
+    slots = tf.range(tf.cast(updates, tf.int64))[:, None] * size + positions  # (parts, updates, own)
+    slots = tf.reshape(tf.where(positions < size, slots, count), [-1])
     real = slots < count
     return tf.where(real, slots, 0), real
 
 
 def _divided(value: tf.Tensor, parts: int, axis: int = 0) -> tf.Tensor:
     """Divide an axis: (parts * n, ...) -> (parts, n, ...)."""
-    sizes = [tf.shape(value)[place] if size is None else size for place, size in enumerate(value.shape)]
+    sizes = [tf.shape(value)[index] if size is None else size for index, size in enumerate(value.shape)]
     return tf.reshape(value, [*sizes[:axis], parts, -1, *sizes[axis + 1 :]])

@@ -1,4 +1,4 @@
-"""Examples that another tool has made, as they are."""
+"""Precomputed examples of other tools."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,59 +16,61 @@ from tfattn.preprocessing.unknown import Unknown
 
 
 class ReadyMade(Examples):
-    """Takes what rows hold as their examples; rows of texts, of another source, are made into examples as ever.
+    """Precomputed examples; rows of texts of another source are converted by the examples of the task.
 
     Args:
-        instead_of: the examples of the task, which say what each holds.
+        instead_of: the examples of the task, which define the features.
     """
 
     made_of = "examples"
 
     def __init__(self, instead_of: Examples):
-        self._like = instead_of
-        self.ready_made = instead_of.ready_made
+        self._task_examples = instead_of
+        self.allow_precomputed = instead_of.allow_precomputed
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Refuse tasks whose examples no other tool makes, and a preprocessor that does not suit them."""
-        if self.ready_made == "none":
+        """Check that the task supports precomputed examples, and the preprocessor."""
+        if self.allow_precomputed == "none":
             raise ConfigError(
                 "this source has examples that are made already",
                 key="source.name",
                 expected="rows of texts for this task; examples are for pre-training and for question answering",
             )
-        self._like.require(preprocessor)
+        self._task_examples.require(preprocessor)
 
     def roles(self, preprocessor: Preprocessor) -> tuple[str, ...]:
-        return self._like.roles(preprocessor)
+        return self._task_examples.roles(preprocessor)
 
     def excluded(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
-        return np.zeros(len(rows), bool) if _are_made(rows) else self._like.excluded(rows, preprocessor)
+        return np.zeros(len(rows), bool) if _are_precomputed(rows) else self._task_examples.excluded(rows, preprocessor)
 
     def truncated(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
-        return np.zeros(len(rows), bool) if _are_made(rows) else self._like.truncated(rows, preprocessor)
+        return (
+            np.zeros(len(rows), bool) if _are_precomputed(rows) else self._task_examples.truncated(rows, preprocessor)
+        )
 
     def unknown(self, rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, Unknown]:
-        return {} if _are_made(rows) else self._like.unknown(rows, preprocessor)
+        return {} if _are_precomputed(rows) else self._task_examples.unknown(rows, preprocessor)
 
     def features(self, row: Row, preprocessor: Preprocessor, targets: Target) -> dict[str, Feature]:
-        blank = dict.fromkeys(self._like.roles(preprocessor), "")  # the features of any text are those of this one
-        return self._like.features(Row(blank, row.where), preprocessor, targets)
+        blank = dict.fromkeys(self._task_examples.roles(preprocessor), "")  # features do not depend on the text
+        return self._task_examples.features(Row(blank, row.where), preprocessor, targets)
 
     def of(
         self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Target, drawing: Drawing
     ) -> Iterator[Example]:
-        if not _are_made(rows):
-            yield from self._like.of(rows, preprocessor, targets, drawing)
+        if not _are_precomputed(rows):
+            yield from self._task_examples.of(rows, preprocessor, targets, drawing)
             return
         features = self.features(rows[0], preprocessor, targets)
-        for place, row in enumerate(rows):
-            values = self._like.completed(json.loads(row.fields[EXAMPLE]))
+        for index, row in enumerate(rows):
+            values = self._task_examples.completed(json.loads(row.fields[EXAMPLE]))
             _check(values, features, preprocessor, row.where)
-            yield Example(place, {name: values[name] for name in features})
+            yield Example(index, {name: values[name] for name in features})
 
 
-def _are_made(rows: Sequence[Row]) -> bool:
-    """Tell whether rows, all of one source, hold examples."""
+def _are_precomputed(rows: Sequence[Row]) -> bool:
+    """Return whether the rows of a source are precomputed examples."""
     return EXAMPLE in rows[0].fields
 
 

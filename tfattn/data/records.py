@@ -1,7 +1,8 @@
-"""TFRecord files of records: written in shards, and checked when they are opened.
+"""TFRecord shards of records, verified when they are opened.
 
-Beside each shard `x.tfrecord` stands `x.lengths.npy`, the tokens of each sequence of each of its records, `x.rows.npy`,
-the source row of each, and where they have labels `x.label_ids.npy`: batches are planned without reading the records.
+Next to each shard `x.tfrecord` are `x.lengths.npy`, the lengths of the sequences of each record, `x.rows.npy`, the
+source row of each record, and for classes `x.label_ids.npy`. Batches are planned from these files without reading the
+records.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ PREPARE_AGAIN = "Prepare the data again: `tfattn prepare PIPELINE --force`."
 
 
 def shard_name(split: str, number: int, total: int) -> str:
-    """Return the name of a shard, which says how many belong together."""
+    """Return the file name of a shard, which includes the number of shards."""
     return f"{split}-{number:05d}-of-{total:05d}.tfrecord"
 
 
@@ -39,14 +40,14 @@ def write_shard(
     rows: np.ndarray | None = None,
     label_ids: np.ndarray | None = None,
 ) -> None:
-    """Write a shard, and what is known of each of its records beside it.
+    """Write a shard and the files next to it.
 
     Args:
-        path: of the shard, in an existing folder.
+        path: path of the shard, in an existing folder.
         records: n serialized examples.
         lengths: (n, k), see `lengths_of`.
-        rows: (n,), the number of the source row of each, among those of its split; that of the record by default.
-        label_ids: (n,), the class of each, where they have one.
+        rows: (n,), index of the source row of each record in its split; by default the index of the record.
+        label_ids: (n,), the class of each record, if records have classes.
     """
     with _disk_errors(path), tf.io.TFRecordWriter(str(path)) as writer:
         for record in records:
@@ -66,18 +67,18 @@ def write_records(
     num_rows: int,
     rows_per_shard: int = ROWS_PER_SHARD,
 ) -> dict[str, int]:
-    """Write the shards of one split, an example for each row, into an existing folder (that of an `atomic_folder`).
+    """Write the shards of a split, with an example per row, into an existing folder (of an `atomic_folder`).
 
     Args:
-        folder: where to.
+        folder: the folder.
         split: "train", "validation" or "test".
-        examples: for each row, a number or a list of numbers for each name of `features`.
-        features: what each record holds, by the names in the file.
-        num_rows: how many examples there are; the shards' names say how many of them belong together.
+        examples: for each row, a number or a list of numbers per name of `features`.
+        features: features of a record, by the names in the file.
+        num_rows: number of examples.
         rows_per_shard: records per file.
 
     Returns:
-        What `Records` wants to find in the manifest under `splits`: rows and shards.
+        the entry of the split in the manifest: rows and shards.
     """
     total = -(-num_rows // rows_per_shard)
     examples = iter(examples)
@@ -92,23 +93,23 @@ def write_records(
             label_ids=np.array([values[LABEL_IDS] for values in some]) if have_classes(features) else None,
         )
         written += len(some)
-    assert written == num_rows and next(examples, None) is None, f"other than the announced {num_rows} rows came"
+    assert written == num_rows and next(examples, None) is None, f"expected {num_rows} rows"
     return {"rows": num_rows, "shards": total}
 
 
 def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], *, targets: dict[str, Feature]) -> None:
-    """Write the vectors of a frozen encoder, once, as records that the same Reader reads in place of tokens.
+    """Write the output vectors of a frozen encoder as records, which a Reader reads instead of tokens.
 
     Args:
-        folder: written as a whole or not at all.
+        folder: the folder, which appears atomically.
         splits: for each split, `encoded` (N, D) float32 and the targets, (N, ...) each, in the order of the original
             records.
-        targets: what the original records hold of them.
+        targets: features of the targets in the original records.
     """
     counts: dict[str, dict[str, int]] = {}
     size = next(iter(splits.values()))[ENCODED].shape[1]
     features = {ENCODED: Feature("float32", (size,)), **targets}
-    # The manifest is written when the block ends, with the counts that have come by then.
+    # The manifest is written when the block ends, with the counts at that time.
     with files.atomic_folder(folder, features=described(features), splits=counts) as new:
         for split, columns in splits.items():
             rows = zip(*(columns[name] for name in features), strict=True)
@@ -117,19 +118,19 @@ def write_encoded(folder: str | Path, splits: dict[str, dict[str, np.ndarray]], 
 
 
 class StoredSplit(TypedDict):
-    """How many rows a split has, in how many shards."""
+    """The number of rows and shards of a split."""
 
     rows: int
     shards: int
 
 
 class Stored(files.Manifest):
-    """What the manifest of a folder of records says beside its files.
+    """The manifest of a folder of records, in addition to its files.
 
     Attributes:
         splits: by name.
-        features: what a record holds, by the names in the file.
-        target_fields: the raw fields that are to be written, where there are any.
+        features: features of a record, by the names in the file.
+        target_fields: the raw text fields that are targets, if any.
     """
 
     splits: dict[str, StoredSplit]
@@ -138,24 +139,24 @@ class Stored(files.Manifest):
 
 
 class Records:
-    """One split of a folder of records, held against its manifest when opened.
+    """A split of a folder of records, verified against its manifest when opened.
 
     Args:
-        folder: what `prepare` or `write_encoded` wrote.
+        folder: a folder of `prepare` or `write_encoded`.
         split: "train", "validation" or "test".
 
     Attributes:
         paths: the shards, in order.
-        lengths: for each shard (n, k) or (n, k, a), of its n records, as `lengths_of` measures them.
-        rows: for each shard (n,), the source row of each of its records, numbered through its split.
-        label_ids: for each shard, the label of each of its records; None where they have none.
-        features: what a record holds, by the names in the file.
-        inputs, targets: the names that models read, and those that they are taught, of a parsed batch.
-        masks: the names of masks of a parsed batch, in the order of the columns of `lengths`.
-        manifest: everything that was written down about the folder.
+        lengths: for each shard (n, k) or (n, k, a), see `lengths_of`.
+        rows: for each shard (n,), index of the source row of each record in the split.
+        label_ids: for each shard, the class of each record; None without classes.
+        features: features of a record, by the names in the file.
+        inputs, targets: names of the inputs and of the targets of a parsed batch.
+        masks: names of the masks of a parsed batch, in the order of the columns of `lengths`.
+        manifest: the manifest of the folder.
 
     Raises:
-        DataError: there is no such split, or a file is missing or damaged; names the file and the damaged byte.
+        DataError: the split does not exist, or a file is missing or damaged; names the file and the damaged byte.
     """
 
     def __init__(self, folder: str | Path, split: str):
@@ -170,23 +171,23 @@ class Records:
             )
         shards = self.manifest["splits"][split]["shards"]
         self.paths = [folder / f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
-        self.lengths, self.rows = self._beside(".lengths.npy"), self._beside(".rows.npy")
+        self.lengths, self.rows = self._load_all(".lengths.npy"), self._load_all(".rows.npy")
         self.features = self.manifest["features"]
         self.inputs, self.targets = (self._of_role(role) for role in ("input", "target"))
         self.masks = tuple(by_mask(self.features))
-        self.label_ids = self._beside(".label_ids.npy") if have_classes(self.features) else None
+        self.label_ids = self._load_all(".label_ids.npy") if have_classes(self.features) else None
 
     def _of_role(self, role: str) -> tuple[str, ...]:
         chosen = {name: feature for name, feature in self.features.items() if feature.role == role}
         return (*(MODEL_NAMES.get(name, name) for name in chosen), *by_mask(chosen))
 
-    def _beside(self, suffix: str) -> list[np.ndarray]:
+    def _load_all(self, suffix: str) -> list[np.ndarray]:
         return [np.load(path.with_suffix(suffix), allow_pickle=False) for path in self.paths]
 
 
 @contextlib.contextmanager
 def _disk_errors(path: Path) -> Iterator[None]:
-    """Raise Python's error of a full disk instead of TensorFlow's own; `files` says what to do about it."""
+    """Convert TensorFlow's error of a full disk to Python's, for which `files` has a remedy."""
     try:
         yield
     except tf.errors.ResourceExhaustedError:
@@ -204,7 +205,7 @@ def _verified(folder: Path, split: str) -> Stored:
 
 
 def _first_damage(path: Path) -> int:
-    """Find where the first unreadable record, or its data, begins; else the file lacks records at its end."""
+    """Return the offset of the first unreadable record, or the size of a truncated file."""
     try:
         for _ in tf.data.TFRecordDataset(str(path)):
             pass

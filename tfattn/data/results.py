@@ -1,7 +1,7 @@
-"""Results of units, which stand on a disk or at an address until all is done.
+"""Results of units: intermediate files on a disk or at a remote address until preparation is done.
 
-Each has a name in the folder of its step, and stands there as a whole or not at all: on a disk as a folder, which is
-renamed when it is complete, and at an address as one packed file. It is written in a folder of this machine either way.
+A result has a name in the folder of its step and appears atomically: on a disk as a folder that is renamed when it is
+complete, at a remote address as one packed file. Results are first written to a local folder in both cases.
 """
 
 import contextlib
@@ -18,22 +18,22 @@ from tfattn import files
 from tfattn.errors import DataError
 from tfattn.files import PackedPath, RemotePath
 
-Folder = Path | RemotePath  # where results stand
-Result = Path | PackedPath  # one of them, or a file or folder in it, to be read
+Folder = Path | RemotePath  # the folder of results
+Result = Path | PackedPath  # a result, or a file or folder in it
 Read = TypeVar("Read")
 
-REQUESTS_AT_ONCE = 16  # to an address: each takes a while to be answered
+MAX_CONCURRENT_REQUESTS = 16  # to a remote address, where latency dominates
 
 
 @contextlib.contextmanager
 def result(folder: Folder, name: str) -> Iterator[Path]:
-    """Yield a new folder of this machine, which becomes the result of this name when the block ends well."""
+    """Yield a new local folder, which becomes the result `name` when the block succeeds."""
     with files.disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(dir=folder if isinstance(folder, Path) else None, prefix="."))
         try:
             yield new
-            if (folder / name).exists():  # an engine may have had it done twice
+            if (folder / name).exists():  # an engine may run a unit twice
                 return
             if isinstance(folder, Path):
                 new.rename(folder / name)
@@ -46,7 +46,7 @@ def result(folder: Folder, name: str) -> Iterator[Path]:
 
 
 def done(folder: Folder) -> set[str]:
-    """List the names of the results that stand in a folder."""
+    """List the names of the results in a folder."""
     with files.disk_errors(folder):
         return {path.name for path in folder.iterdir()} if folder.exists() else set()
 
@@ -54,35 +54,35 @@ def done(folder: Folder) -> set[str]:
 def opened(folder: Folder, name: str) -> Result:
     """Open a result to read its files.
 
-    Raises, on a disk not before a file is read:
-        OSError: there is none.
-        ValueError: it is damaged.
+    Raises, on a disk only when a file is read:
+        OSError: the result does not exist.
+        ValueError: the result is damaged.
     """
     return folder / name if isinstance(folder, Path) else PackedPath.of(folder / name)
 
 
-def each(read: Callable[[Any], Read], found: Sequence[Any], *, place: Folder | Result) -> list[Read]:
-    """Read a lot of files or results, in their order; at an address several at once.
+def each(read: Callable[[Any], Read], found: Sequence[Any], *, location: Folder | Result) -> list[Read]:
+    """Read many files or results in order; concurrently at a remote address.
 
     Args:
-        read: reads one.
-        found: all of them.
-        place: where they stand, or one of them.
+        read: reads an element of `found`.
+        found: files or results.
+        location: their folder, or one of them.
     """
-    if isinstance(place, Path):
-        return [read(one) for one in found]
-    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as requests:
+    if isinstance(location, Path):
+        return [read(path) for path in found]
+    with ThreadPoolExecutor(MAX_CONCURRENT_REQUESTS) as requests:
         return list(requests.map(read, found))
 
 
 def all_opened(folder: Folder, names: Sequence[str]) -> list[Result]:
-    """Open a lot of results, as `opened` does one."""
-    return each(partial(opened, folder), names, place=folder)
+    """Open many results, see `opened`."""
+    return each(partial(opened, folder), names, location=folder)
 
 
 @contextlib.contextmanager
 def on_disk(found: Result) -> Iterator[Path]:
-    """Yield a result, or a folder in it, as a folder of this machine."""
+    """Yield a result, or a folder in it, as a local folder."""
     if isinstance(found, Path):
         yield found
         return
@@ -92,19 +92,19 @@ def on_disk(found: Result) -> Iterator[Path]:
 
 
 def copy(found: Result, folder: Path) -> None:
-    """Bring the files of a result, which has no folders, into a folder of this machine; on one disk as links."""
+    """Copy the files of a flat result into a local folder; as hard links on the same disk."""
     if isinstance(found, PackedPath):
         found.unpack(folder)
         return
     for path in found.iterdir():
         try:
             os.link(path, folder / path.name)
-        except OSError:  # another disk, or one that knows no links
+        except OSError:  # another disk, or a disk without hard links
             shutil.copyfile(path, folder / path.name)
 
 
 def remove(folder: Folder) -> None:
-    """Remove a folder with all results in it, if it is there."""
+    """Remove a folder with all results in it, if it exists."""
     if isinstance(folder, Path):
         shutil.rmtree(folder, ignore_errors=True)
     elif folder.exists():
@@ -113,10 +113,10 @@ def remove(folder: Folder) -> None:
 
 @contextlib.contextmanager
 def reading(folder: Folder) -> Iterator[None]:
-    """Say plainly that the results of a step are missing or damaged.
+    """Convert errors of missing or damaged results of a step.
 
     Raises:
-        DataError: one of them is missing or damaged.
+        DataError: a result is missing or damaged.
     """
     try:
         yield
@@ -125,5 +125,5 @@ def reading(folder: Folder) -> Iterator[None]:
             "what is done already has been damaged",
             where=str(getattr(error, "filename", None) or folder),
             received=str(getattr(error, "strerror", None) or error),
-            remedy="Run the same command again: it begins anew.",
+            remedy="Run the same command again: it starts from the beginning.",
         ) from None

@@ -11,7 +11,7 @@ from tfattn.data.engine import Engine
 from tfattn.data.examples import Examples
 from tfattn.data.local_engine import Local
 from tfattn.data.ready_made import ReadyMade
-from tfattn.data.split import TEST, VALIDATION, Split
+from tfattn.data.split_config import TEST, VALIDATION, Split
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, listed, nearest
 from tfattn.features import EXAMPLE
@@ -20,28 +20,28 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 
 
 class Data:
-    """Where rows come from, how they are divided, turned into numbers and batched.
+    """Sources, split, preprocessing and batching of rows.
 
     Args:
-        source: the file of rows.
-        preprocessing: how raw values become what models read.
-        batching: how rows form batches.
-        split: how rows are divided into those that train and those that measure.
-        targets: what rows have to teach, as the task asks for it.
-        examples: how rows become what records hold, as the task has it.
-        augmentation: how training images are changed as they are read, other ways in each epoch.
-        missing: by role, the texts that say that there is no value, such as `label: ["-"]` where annotators disagreed;
-            a row that needs it is left out.
-        engine: what prepares the data, and with how many processes; it makes no difference to what is prepared.
-        work_folder: where results of parts stand until all is done, on a disk or at an address such as
-            gs://bucket/work; by default beside the prepared data. All workers must reach it.
-        validation_source: rows that measure during training, when they stand in a file of their own; then all rows of
-            `source` train, but those of `split.test`.
+        source: the source of rows.
+        preprocessing: the preprocessor, from raw values to the inputs of models.
+        batching: batch size and order.
+        split: split into training, validation and test rows.
+        targets: the targets of rows, of the class that the task selects.
+        examples: the examples of rows, of the class that the task selects.
+        augmentation: random changes of training images, which differ in each epoch.
+        missing: by role, the texts that mark a missing value, such as `label: ["-"]` where annotators disagreed; rows
+            with a missing needed value are dropped.
+        engine: the engine of preparation, with its number of processes. Prepared data do not depend on it.
+        work_folder: folder of intermediate results, on a disk or at a remote address such as gs://bucket/work; by
+            default next to the prepared data. All workers need access.
+        validation_source: a separate source of validation rows; all rows of `source` except `split.test` then train.
 
     Raises:
-        ConfigError: a role that the preprocessing, the targets or the split read has no column, `missing` has one that
-            no row needs, what is to be augmented are no images, a table reads the column of a target, there are no
-            classes to balance, or the rows that measure are given twice, or hold no texts where the task needs them.
+        ConfigError: a role of the preprocessing, the targets or the split has no column; `missing` has a role that is
+            not needed; `augmentation` is set without images; a table reads the column of a target; `balanced` is set
+            without classes; validation rows are defined twice; or validation rows are precomputed examples although
+            the task evaluates texts.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Data:
         self.engine: Engine = engine or Local()
         self.work_folder = work_folder
         self.validation_source: Source | None = validation_source
-        is_made = any(one.has_examples for one in self.sources.values())
+        is_made = any(source.has_examples for source in self.sources.values())
         self.examples: Examples = ReadyMade(examples) if is_made else examples
         for checked in self.sources.values():
             if preprocessing.reads_columns:
@@ -90,47 +90,47 @@ class Data:
             )
 
     def remedy_of_new_class(self, split: str) -> str:
-        """Say what to do where rows of a split have a class that no training row has."""
+        """Return the remedy for a class of a split that no training row has."""
         if split == VALIDATION and self.validation_source is not None:
             return "Add rows of this class to `source`, or take them out of `validation_source`."
         if split == TEST and self.split.hold_out:
             return "Add training rows of this class; `split.hold_out` keeps all of its rows aside."
         if self.split.group:
-            return "Add rows of this class to more groups; `split.group` keeps those that it has together."
+            return "Add rows of this class to more groups; `split.group` keeps the rows of a group together."
         if not self.split.stratify:
             return "Set `split.stratify: true`, which leaves rows of each class to train on."
         return "Add training rows of this class."
 
     def needed_roles(self, key: str) -> tuple[str, ...]:
-        """Tell the roles without which a row of a source is left out."""
+        """Return the roles without which a row of a source is dropped."""
         read = () if self.preprocessing.reads_columns else self.compared_roles(key)
-        is_told = self.targets.may_be_empty or self.sources[key].has_examples
-        return (*read, *(() if is_told else self.targets.roles), *self.split.roles)
+        is_optional = self.targets.may_be_empty or self.sources[key].has_examples
+        return (*read, *(() if is_optional else self.targets.roles), *self.split.roles)
 
     def lacks(self, row: Row, role: str) -> bool:
-        """Tell whether a row has no value for a role."""
+        """Return whether a row has no value for a role."""
         value = row.fields[role]
         return value is None or isinstance(value, str) and value.strip() in ("", *self.missing.get(role, ()))
 
     def text_roles(self, key: str) -> tuple[str, ...]:
-        """Tell the roles of a source whose values are texts."""
+        """Return the roles of a source whose values are texts."""
         targets = () if self.sources[key].has_examples else self.targets.text_roles
         others = (*self.examples.list_roles, *self.preprocessing.file_fields)
         read = (role for role in self.compared_roles(key) if role not in others)
         return (*read, *targets, *self.split.roles)
 
     def compared_roles(self, key: str) -> tuple[str, ...]:
-        """Tell the roles of a source of which two rows have the same values where they say the same."""
+        """Return the roles of a source that define duplicate rows."""
         return (EXAMPLE,) if self.sources[key].has_examples else self.examples.roles(self.preprocessing)
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The files, each under its key."""
+        """The sources by key."""
         both = {"source": self.source, "validation_source": self.validation_source}
         return {key: source for key, source in both.items() if source is not None}
 
     def fingerprints(self) -> dict[str, str]:
-        """Compute the SHA-256 of each file, under its key.
+        """Compute the SHA-256 of each source, by key.
 
         Raises:
             DataError: a file cannot be read.
@@ -138,9 +138,9 @@ class Data:
         return {key: source.fingerprint() for key, source in self.sources.items()}
 
     def _check_measured(self) -> None:
-        """Refuse examples without texts where the task is measured by texts."""
+        """Check that evaluation rows have texts, if the task evaluates texts."""
         measuring = [self.validation_source or self.source, *([self.source] if self.split.test else [])]
-        if self.examples.ready_made == "training" and any(source.has_examples for source in measuring):
+        if self.examples.allow_precomputed == "training" and any(source.has_examples for source in measuring):
             raise ConfigError(
                 "examples that another tool has made do not say what their texts are, by which this task is measured",
                 key="validation_source",
@@ -149,7 +149,7 @@ class Data:
             )
 
     def _check_roles(self) -> None:
-        """Refuse sources that lack what is read, and missing values of what nobody needs."""
+        """Check that sources have all roles that are read, and that the roles of `missing` are needed."""
         for key, source in self.sources.items():
             targets = () if source.has_examples else self.targets.roles
             for role in (*self.compared_roles(key), *targets, *self.split.roles):

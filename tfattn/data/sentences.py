@@ -1,10 +1,10 @@
-"""Sentences of running text, found by punctuation: in alphabets behind a full stop and a space, in Chinese at once."""
+"""Sentence splitting by punctuation: after a full stop and a space, or after a Chinese full stop."""
 
 import re
 
-# Behind these a sentence ends, whatever follows.
+# A sentence always ends after these.
 _FULL = re.compile(r"[。！？｡]+[”’」』）】》\"']*")
-# Behind these it ends where a space follows, and then no small letter.
+# A sentence ends after these before a space, unless a lowercase letter follows.
 _STOP = re.compile(r"(?<![.!?…؟।])[.!?…؟।]++[\"'”’»)\]]*(\s+)[\"'“‘«(\[¿¡]*(?=(\S))")
 _LAST_WORD = re.compile(r"(\S+?)\.+[\"'”’»)\]]*$")
 _ABBREVIATIONS = frozenset(
@@ -75,15 +75,16 @@ _ABBREVIATIONS = frozenset(
 
 
 def sentences_of(text: str) -> list[str]:
-    """Divide running text into sentences.
+    """Split running text into sentences.
 
-    A full stop behind an initial (J.), a word with full stops inside (U.S.) or a usual abbreviation (Dr.) ends none.
+    A full stop after an initial (J.), a word with inner full stops (U.S.) or a common abbreviation (Dr.) does not end a
+    sentence.
 
     Args:
         text: one paragraph.
 
     Returns:
-        the sentences without the spaces around them, none of them empty.
+        the sentences, stripped and not empty.
 
     Example:
         >>> sentences_of("Dr. Smith came. He left.")

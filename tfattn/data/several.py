@@ -1,4 +1,4 @@
-"""Several sources that are read as one."""
+"""Concatenation of several sources."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -11,14 +11,14 @@ from tfattn.formats.source import Row, Source
 
 
 class Several(Source):
-    """The rows of several sources, one source after the other; a role stands for its column in each of them.
+    """The concatenated rows of several sources. Each source maps the roles to its own columns.
 
     Args:
-        sources: each under a name of your own, such as `wikipedia: {name: mediawiki, path: dump.xml.bz2}`.
+        sources: sources by any name, such as `wikipedia: {name: mediawiki, path: dump.xml.bz2}`.
 
     Raises:
-        ConfigError: one of them is `several` too, or only some are of examples that another tool has made, or of
-            files of their own.
+        ConfigError: a source is `several` too, or only some of the sources have precomputed examples, or rows that are
+            files.
 
     Example:
         source = Several(sources={"old": DocumentFiles(path="old.txt"), "new": DocumentFiles(path="new.txt")})
@@ -45,7 +45,7 @@ class Several(Source):
                     "texts and examples are not read together", key=f"sources.{name}", expected="all of one kind"
                 )
         self.path, self.has_examples, self.rows_are_files = first.path, first.has_examples, first.rows_are_files
-        # A role that one of them lacks has no column.
+        # A role must exist in all sources.
         roles = [role for role in first.fields if all(role in source.fields for source in sources.values())]
         self.fields = {role: first.fields[role] for role in roles}
 
@@ -61,10 +61,10 @@ class Several(Source):
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
         read = [(self.sources[part.source], part)] if part else [(source, None) for source in self.sources.values()]
-        for source, its_part in read:
-            for row in source.rows(its_part):
+        for source, source_part in read:
+            for row in source.rows(source_part):
                 yield Row({role: row.fields[role] for role in self.fields}, row.where)
 
     def fingerprint(self) -> str:
-        """Compute the SHA-256 of all of them together."""
+        """Compute the SHA-256 of all sources together."""
         return files.digest({name: source.fingerprint() for name, source in self.sources.items()})

@@ -1,4 +1,4 @@
-"""Texts of several lines as pieces: split once, however many examples are made of them."""
+"""Tokenized texts of several lines, shared by all examples of the texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.vocabulary import UNKNOWN
 from tfattn.preprocessing.wordpiece import WordPiece
 
-LINES_AT_ONCE = 2048  # in the graph, which takes a hundred bytes a character
+MAX_BATCH_LINES = 2048  # the graph needs a hundred bytes per character
 
 
 @dataclass(frozen=True)
 class SplitTexts:
-    """The pieces of some texts, all of them one after the other.
+    """The concatenated pieces of texts.
 
     Args:
-        lines: of all texts.
-        texts: (lines,), of which text each is.
+        lines: the lines of all texts.
+        texts: (lines,), index of the text of each line.
         pieces: (N,) int32, the ids of all pieces.
-        begins: (lines + 1,), where the pieces of each line begin, and N.
+        begins: (lines + 1,), index of the first piece of each line, and N.
     """
 
     lines: Sequence[str]
@@ -31,10 +31,10 @@ class SplitTexts:
 
     @staticmethod
     def of(texts: Sequence[str], preprocessor: WordPiece) -> "SplitTexts":
-        """Split texts, each into lines, and these into pieces."""
+        """Split texts into lines, and lines into pieces."""
         lines = [text.split("\n") for text in texts]
         whole = [line for some in lines for line in some]
-        parts = [whole[first : first + LINES_AT_ONCE] for first in range(0, len(whole), LINES_AT_ONCE)]
+        parts = [whole[first : first + MAX_BATCH_LINES] for first in range(0, len(whole), MAX_BATCH_LINES)]
         found = [preprocessor.pieces.ids(tf.constant(part, tf.string)) for part in parts]
         return SplitTexts(
             lines=whole,
@@ -44,11 +44,11 @@ class SplitTexts:
         )
 
     def documents(self) -> tuple[np.ndarray, list[list[int]]]:
-        """List the lines of each text that has any piece.
+        """List the lines of each text that has a piece.
 
         Returns:
-            (D,) which texts these are, and of each where its lines begin, those without pieces left out, and where the
-            last one ends.
+            (D,) indices of the texts, and for each text the index of the first piece of each line with pieces, and the
+            end of the last line.
         """
         is_line = np.diff(self.begins) > 0
         texts, first = np.unique(self.texts[is_line], return_index=True)
@@ -57,11 +57,11 @@ class SplitTexts:
         return texts, [[*some.tolist(), int(end)] for some, end in zip(begins, ends, strict=False)]
 
     def unknown(self, preprocessor: WordPiece) -> dict[str, Unknown]:
-        """Count the pieces, and the words that are unknown."""
+        """Count the pieces and the unknown words."""
         (field,) = preprocessor.fields
         unknown = np.flatnonzero(self.pieces == preprocessor.pieces.vocabulary.id(UNKNOWN))
-        places = np.unique(np.searchsorted(self.begins, unknown, side="right") - 1)
+        indices = np.unique(np.searchsorted(self.begins, unknown, side="right") - 1)
         words = ()
-        if len(places):
-            words = preprocessor.pieces.unknown(tf.constant([self.lines[place] for place in places]))[1].numpy()
+        if len(indices):
+            words = preprocessor.pieces.unknown(tf.constant([self.lines[index] for index in indices]))[1].numpy()
         return {field: Unknown.of(len(self.pieces), words)}

@@ -1,10 +1,11 @@
-"""What stands in the data, said before anything is trained on them: classes, lengths, and what is worth a look."""
+"""The summary of prepared data: classes, lengths and findings, printed before training."""
 
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Literal, NotRequired
 
 import numpy as np
+from matplotlib.figure import Figure
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
@@ -12,23 +13,26 @@ from tfattn import files
 from tfattn.console import note, table
 from tfattn.data.findings import findings, sentences
 from tfattn.data.records import PREPARE_AGAIN
-from tfattn.data.split import TRAIN
+from tfattn.data.split_config import TRAIN
+from tfattn.drawing.colours import SERIES
+from tfattn.drawing.figures import new_figure, short, styled, width_of
 from tfattn.preprocessing.unknown import Unknown
 
 SUMMARY = "summary.json"
 SHOWN_CLASSES = 30
+MAX_PLOTTED_CLASSES = 40
 SHOWN_VALUES = 10
 
 
 class Finding(TypedDict):
-    """How many rows, and the places of the first."""
+    """The number of rows, and the locations of the first."""
 
     rows: int
     first: list[str]
 
 
 class UnknownValues(TypedDict):
-    """How many tokens, or values of a column, the preprocessing does not know, and the most frequent of them."""
+    """The number of unknown tokens or values, and the most frequent."""
 
     counted: int
     unknown: int
@@ -37,22 +41,22 @@ class UnknownValues(TypedDict):
 
 
 class Summary(TypedDict):
-    """What stands in the data.
+    """The summary of prepared data.
 
     Attributes:
-        made_of: what rows consist of.
-        rows: of each split.
-        classes: of each class, the most frequent first, the rows of each split; empty where rows have no classes.
-        tokens: where rows have tokens, by rows: shortest, median, mean, 95 %, longest.
-        missing: by role, rows left out because they have no value for it.
-        remarks: by what is worth a look in the targets of rows, which have it.
-        left_out: training rows that the limits of preprocessing leave out.
-        truncated: of each split, rows cut at the limit of preprocessing.
-        duplicates: rows whose text, or columns, an earlier row has.
-        conflicts: rows whose text another row has with another label.
-        crossing: of each split that measures, rows whose text a training row has.
-        unknown: by field and split, what the preprocessing does not know.
-        unknown_remedy: what to do where that is much.
+        made_of: the kind of inputs.
+        rows: number of rows of each split.
+        classes: for each class, the most frequent first, the rows of each split; empty without classes.
+        tokens: statistics of tokens per row: shortest, median, mean, 95 %, longest; missing without tokens.
+        missing: by role, rows dropped because they lack a value.
+        remarks: by remark on targets, the rows.
+        left_out: training rows excluded by the limits of the preprocessing.
+        truncated: for each split, rows truncated by the preprocessing.
+        duplicates: rows with the same inputs as an earlier row.
+        conflicts: rows with the same inputs as a row with another label.
+        crossing: for each evaluation split, rows with the same inputs as a training row.
+        unknown: by field and split, unknown tokens or values.
+        unknown_remedy: remedy for many unknown tokens or values.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -73,14 +77,14 @@ class Summary(TypedDict):
 
 
 class SplitFindings(TypedDict):
-    """What was found as the rows of a split were encoded.
+    """Statistics of the encoded rows of a split.
 
     Attributes:
-        rows: how many were.
-        classes: rows of each class.
-        left_out: rows that the limits of preprocessing leave out.
-        truncated: rows cut at the limit of preprocessing.
-        unknown: by field, what the preprocessing does not know.
+        rows: number of rows.
+        classes: number of rows of each class.
+        left_out: rows excluded by the limits of the preprocessing.
+        truncated: rows truncated by the preprocessing.
+        unknown: by field, unknown tokens or values.
     """
 
     rows: int
@@ -102,12 +106,12 @@ def summarize(
     lengths: dict[str, np.ndarray],
     unknown_remedy: str,
 ) -> Summary:
-    """Collect what `show` prints and summary.json keeps.
+    """Build the summary, for `show` and for summary.json.
 
     Args:
-        splits: by name.
-        lengths: tokens per record of each split, or of each side of each split; empty where rows have no tokens.
-        made_of, missing, remarks, duplicates, conflicts, crossing, unknown_remedy: as `Summary` has them.
+        splits: statistics of each split.
+        lengths: tokens per record of each split, or of each side of each split; empty without tokens.
+        made_of, missing, remarks, duplicates, conflicts, crossing, unknown_remedy: see `Summary`.
     """
     total = sum((found["classes"] for found in splits.values()), Counter())
     return {
@@ -130,7 +134,7 @@ def summarize(
 
 
 def show(summary: Summary) -> None:
-    """Print a summary for people."""
+    """Print a summary to the console."""
     splits = list(summary["rows"])
     classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
     more = [[f"... {len(classes) - SHOWN_CLASSES} more", *[""] * len(splits)]] if len(classes) > SHOWN_CLASSES else []
@@ -152,18 +156,49 @@ def show(summary: Summary) -> None:
         note(sentence)
 
 
+@styled
+def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
+    """Draw a stacked bar per class, by split, for the first MAX_PLOTTED_CLASSES classes.
+
+    Args:
+        classes: for each class, rows per split, in the order of the bars.
+    """
+    shown = dict(list(classes.items())[:MAX_PLOTTED_CLASSES])
+    splits = list(next(iter(shown.values())))
+    figure = new_figure(5.8 + width_of(shown), 1.4 + 0.34 * len(shown))
+    axes = figure.add_subplot()
+    left = [0] * len(shown)
+    for split, colour in zip(splits, SERIES, strict=False):
+        rows = [counts[split] for counts in shown.values()]
+        axes.barh(range(len(shown)), rows, left=left, color=colour, label=split, height=0.7)
+        left = [start + width for start, width in zip(left, rows, strict=True)]
+    for index, width in enumerate(left):
+        axes.annotate(f"{width:,}", (width, index), (4, 0), textcoords="offset points", va="center", fontsize=9)
+    axes.set_yticks(range(len(shown)), [short(name) for name in shown])
+    axes.set_ylim(len(shown) - 0.4, -0.6)  # the first on top
+    axes.margins(x=0.1)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("rows")
+    left_out = len(classes) - len(shown)
+    axes.set_title(f"Rows per class{f' ({left_out} rarer classes are not shown)' if left_out else ''}")
+    figure.legend(loc="outside upper right", ncols=len(splits))
+    return figure
+
+
 def read_summary(folder: str | Path) -> Summary:
     """Read the summary of a prepared folder.
 
     Raises:
-        DataError: the file, or the manifest beside it, is missing or damaged.
+        DataError: the file or the manifest is missing or damaged.
     """
     files.verify(folder, SUMMARY, remedy=PREPARE_AGAIN)
     return files.read_json(Path(folder) / SUMMARY, Summary, remedy=PREPARE_AGAIN)
 
 
 def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, UnknownValues]]:
-    """Split and field to field and split, as JSON holds it."""
+    """Group the unknown values by field, then by split, as JSON values."""
     return {
         name: {
             split: {
@@ -178,13 +213,13 @@ def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, Unkn
     }
 
 
-def _brief(places: list[str]) -> str:
-    """`reports.csv:12, 40` for a table."""
+def _brief(locations: list[str]) -> str:
+    """Shorten locations for a table, such as `reports.csv:12, 40`."""
     lines: dict[str, list[str]] = defaultdict(list)
-    for place in places:
-        file, _, line = place.rpartition(":")
+    for location in locations:
+        file, _, line = location.rpartition(":")
         is_line = line.isdecimal()
-        lines[Path(file if is_line else place).name] += [line] if is_line else []
+        lines[Path(file if is_line else location).name] += [line] if is_line else []
     return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())
 
 

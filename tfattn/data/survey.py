@@ -1,4 +1,4 @@
-"""What stands in the rows, before anything is learnt from them: counted part by part, in a few bytes a row."""
+"""The survey step: collect a few bytes per row for the split and for statistics, part by part."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.data import arrays, results
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.results import Folder, Read, Result, result
 from tfattn.data.section import Data
 from tfattn.data.units import Rows, Work
@@ -20,64 +20,64 @@ from tfattn.formats.source import Row
 
 SURVEY = "survey"
 SHOWN_ROWS = 5
-MOST_VALUES = 1000  # of a role that rows are kept aside by, for a message
+MAX_VALUES = 1000  # per role of `hold_out`, for a message
 
 
-class Places:
-    """A count of rows, and the places of the first."""
+class Occurrences:
+    """A count of rows, with the locations of the first."""
 
     def __init__(self) -> None:
         self.rows, self.first = 0, list[str]()
 
-    def add(self, place: str) -> None:
+    def add(self, location: str) -> None:
         self.rows += 1
         if len(self.first) < SHOWN_ROWS:
-            self.first.append(place)
+            self.first.append(location)
 
     @staticmethod
-    def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Add what `vars` gave of several, in the order of the rows."""
-        first = [place for part in parts for place in part["first"]]
+    def merge(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Merge `vars` of several parts, in the order of rows."""
+        first = [location for part in parts for location in part["first"]]
         return {"rows": sum(part["rows"] for part in parts), "first": first[:SHOWN_ROWS]}
 
 
 def survey(work: Work, unit: Rows) -> None:
-    """Check the rows of a part, and write down what is to be known of each that is complete.
+    """Check the rows of a part, and write the survey of its complete rows.
 
     Raises:
-        DataError: a row cannot be read; names the place.
+        DataError: a row cannot be read; names file and line.
     """
     data = work.data
-    dropped = {role: Places() for role in data.needed_roles(unit.source)}
-    remarks: defaultdict[str, Places] = defaultdict(Places)
+    dropped = {role: Occurrences() for role in data.needed_roles(unit.source)}
+    remarks: defaultdict[str, Occurrences] = defaultdict(Occurrences)
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     roles = data.compared_roles(unit.source)
-    places, texts, strata, groups, is_held_out = [], [], [], [], []
+    locations, texts, strata, groups, is_held_out = [], [], [], [], []
     for row in complete_rows(data, unit, dropped):
         data.preprocessing.check(row.fields, row.where)
         data.targets.check(row)
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
-        places.append(row.where)
+        locations.append(row.where)
         texts.append(_hash(normalized(row, roles)))
         strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
         is_held_out.append(data.split.is_held_out(row.fields))
         for role, seen in values.items():
-            if len(seen) < MOST_VALUES:
+            if len(seen) < MAX_VALUES:
                 seen.add(row.fields[role].strip())
-    columns = {"strata": Coded.of(strata), "groups": Coded.of(groups)}
+    columns = {"strata": DictionaryEncoded.of(strata), "groups": DictionaryEncoded.of(groups)}
     found = {
-        "dropped": {role: vars(places) for role, places in dropped.items()},
-        "remarks": {remark: vars(places) for remark, places in remarks.items()},
+        "dropped": {role: vars(locations) for role, locations in dropped.items()},
+        "remarks": {remark: vars(locations) for remark, locations in remarks.items()},
         "values": {role: sorted(seen) for role, seen in values.items()},
         **{name: column.names for name, column in columns.items()},
     }
     with result(work.folder / SURVEY, unit.name) as folder:
         if data.sources[unit.source].rows_are_files:
-            np.save(folder / "paths.npy", np.array([place.encode() for place in places], bytes))
+            np.save(folder / "paths.npy", np.array([location.encode() for location in locations], bytes))
         else:
-            np.save(folder / "lines.npy", np.array([line_of(place) for place in places], np.int64))
+            np.save(folder / "lines.npy", np.array([line_of(location) for location in locations], np.int64))
         np.save(folder / "texts.npy", np.array(texts, np.uint64))
         np.save(folder / "is_held_out.npy", np.array(is_held_out, bool))
         for name, column in columns.items():
@@ -86,21 +86,21 @@ def survey(work: Work, unit: Rows) -> None:
 
 
 class Survey:
-    """What is known of all N complete rows, numbered through all parts.
+    """The survey of all N complete rows, with consecutive indices over all parts.
 
     Args:
         data: the `data` section.
-        folder: of the `Work` of `survey`.
+        folder: the folder of the `Work`.
         units: all parts, in order.
 
     Attributes:
-        starts: (parts + 1,), the number of the first row of each part, and N.
-        strata, groups: by what rows are divided alike, and what stays together.
-        texts: (N,) uint64, equal where rows say the same.
-        is_held_out: (N,) whether a row is kept aside by what stands in it.
-        dropped: by role, how many rows lack it, and the places of the first.
-        remarks: likewise, by what targets say of rows.
-        values: what stands in each role that rows are kept aside by.
+        starts: (parts + 1,), the index of the first row of each part, and N.
+        strata, groups: the stratum and the group of each row, for the split.
+        texts: (N,) uint64, hashes of the content of rows.
+        is_held_out: (N,) bool, whether `split.hold_out` makes a row a test row.
+        dropped: by role, the number of rows without a value, and the locations of the first.
+        remarks: by remark of the targets, the number of rows, and the locations of the first.
+        values: the values of each role of `split.hold_out`.
     """
 
     def __init__(self, data: Data, folder: Folder, units: Sequence[Rows]):
@@ -113,58 +113,60 @@ class Survey:
         found = self._each(lambda part: json.loads((part / "found.json").read_bytes()))
         self.texts, self.is_held_out = (np.concatenate(self._columns(name)) for name in ("texts", "is_held_out"))
         self.strata, self.groups = (
-            Coded.joined([Coded(part[name], codes) for part, codes in zip(found, self._columns(name), strict=True)])
+            DictionaryEncoded.concatenate(
+                [DictionaryEncoded(part[name], codes) for part, codes in zip(found, self._columns(name), strict=True)]
+            )
             for name in ("strata", "groups")
         )
         counts = self._each(lambda part: len(arrays.opened(part / "texts.npy")))
         self.starts = np.cumsum([0, *counts])
-        self.dropped, self.remarks = (_places(found, kind) for kind in ("dropped", "remarks"))
+        self.dropped, self.remarks = (_locations(found, kind) for kind in ("dropped", "remarks"))
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
-        self._places = lru_cache(maxsize=4)(self._places_of)
+        self._locations = lru_cache(maxsize=4)(self._locations_of)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
 
     def __getitem__(self, row: int) -> str:
-        """Return the place of a row: file and line, or the path of a file of its own."""
+        """Return the location of a row: file and line, or the path if a row is a file."""
         part = int(np.searchsorted(self.starts, row, side="right")) - 1
-        path, place = self._paths[part], self._places(part)[row - self.starts[part]]
-        return bytes(place).decode() if path is None else f"{path}:{place}"
+        path, location = self._paths[part], self._locations(part)[row - self.starts[part]]
+        return bytes(location).decode() if path is None else f"{path}:{location}"
 
     @cached_property
     def is_apart(self) -> np.ndarray:
-        """(N,) whether a row is of a file of its own, whose rows measure."""
+        """(N,) bool, whether a row is from the validation source."""
         return np.repeat([unit.source != "source" for unit in self.units], np.diff(self.starts))
 
     def finding(self, rows: np.ndarray) -> dict[str, Any]:
-        """Count some rows, (N,) bool, and name the places of the first."""
+        """Count the marked rows, (N,) bool, and list the locations of the first."""
         numbers = np.flatnonzero(rows)
         return {"rows": len(numbers), "first": [self[row] for row in numbers[:SHOWN_ROWS]]}
 
-    def _places_of(self, part: int) -> np.ndarray:
+    def _locations_of(self, part: int) -> np.ndarray:
         return arrays.opened(self._folders[part] / ("lines.npy" if self._paths[part] else "paths.npy"))
 
     def _columns(self, name: str) -> list[np.ndarray]:
         return self._each(lambda part: arrays.load(part / f"{name}.npy"))
 
     def _each(self, read: Callable[[Result], Read]) -> list[Read]:
-        return results.each(read, self._folders, place=self._folders[0])
+        return results.each(read, self._folders, location=self._folders[0])
 
 
-def _places(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
-    """Add the counts that parts have under the same names."""
+def _locations(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
+    """Merge the counts of parts by name."""
     names = dict.fromkeys(name for part in parts for name in part[kind])
-    return {name: Places.joined([part[kind][name] for part in parts if name in part[kind]]) for name in names}
+    return {name: Occurrences.merge([part[kind][name] for part in parts if name in part[kind]]) for name in names}
 
 
-def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = None) -> Iterator[Row]:
-    """Read the rows of a part; those that lack what is needed are left out, and counted.
+def complete_rows(data: Data, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
+    """Read the complete rows of a part; rows without a needed value are dropped and counted.
 
     Raises:
-        DataError: a row cannot be read, or a value that should be text is none; names the place.
+        DataError: a row cannot be read, or the value of a text role is not text; names file and line.
     """
-    dropped = defaultdict(Places) if dropped is None else dropped
+    dropped = defaultdict(Occurrences) if dropped is None else dropped
     roles, texts = data.needed_roles(unit.source), data.text_roles(unit.source)
     for row in data.sources[unit.source].rows(unit.part):
         for role in texts:
@@ -182,13 +184,13 @@ def complete_rows(data: Data, unit: Rows, dropped: dict[str, Places] | None = No
             dropped[empty].add(row.where)
 
 
-def line_of(place: str) -> int:
-    """Return the line of a place, which is file and line."""
-    return int(place.rpartition(":")[2])
+def line_of(location: str) -> int:
+    """Return the line number of a location `file:line`."""
+    return int(location.rpartition(":")[2])
 
 
 def normalized(row: Row, roles: Sequence[str]) -> str:
-    """Return a row's text as it is compared: case, width and spaces make no difference."""
+    """Return the content of a row for comparison, normalized in case, width and spaces."""
     values = (row.fields[role] for role in roles)
     parts = (part for value in values for part in (value if isinstance(value, list) else [value]))
     parts = (hashlib.sha256(part).hexdigest() if isinstance(part, bytes) else part for part in parts)
@@ -196,10 +198,10 @@ def normalized(row: Row, roles: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    # Of ASCII, the normal form is the text itself.
+    # ASCII text is already in normal form.
     return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
 
 
 def _hash(text: str) -> int:
-    """Compute 64 bits: of 10 million different texts, two are taken for the same once in 370,000 times."""
+    """Compute a 64-bit hash; two of 10 million texts collide with a probability of 1 / 370,000."""
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

@@ -1,11 +1,11 @@
-"""A tag for each word: the entities of a text."""
+"""Targets of tagging: a tag per word, for the entities of a text."""
 
 import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, DataError, listed, nearest
@@ -17,12 +17,12 @@ _WORD, _CHARACTER = re.compile("[^ ]+"), re.compile("[^ ]")
 
 
 class TaggedWord(NamedTuple):
-    """A word of the file, or a character where these have the tags, and what it teaches.
+    """A tagged word, or a tagged character, with its labels.
 
     Attributes:
-        start: its first character in the text.
-        first: the label of the first part of it.
-        others: that of the other parts, where punctuation divides it.
+        start: offset of the first character in the text.
+        first: label of the first part of the word.
+        others: label of the other parts, if punctuation divides the word.
     """
 
     start: int
@@ -33,16 +33,16 @@ class TaggedWord(NamedTuple):
 class Tags(Target):
     """Tags in IOB2, from the role `tags`: a list, or a text with spaces between; one for each word of `text`.
 
-    Words of the text have spaces between them. In languages without spaces each character has a tag instead, which is
-    seen by their number. The label of a word is 0 outside of entities, 2 k + 1 where one of type k begins, and 2 k + 2
-    where it goes on.
+    Words are separated by spaces. In languages without spaces, each character has a tag instead; the number of tags
+    decides. The label of a word is 0 outside of entities, 2 k + 1 at the first word of an entity of type k, and 2 k + 2
+    inside of the entity.
 
     Args:
-        labels: the types of entities that there are; a row with another one is an error. By default whatever training
-            rows have, in alphabetical order.
+        labels: the allowed entity types; a row with another type is an error. By default the types of training rows, in
+            alphabetical order.
 
     Raises:
-        ConfigError: there is no type, or one is there twice.
+        ConfigError: there is no type, or a type is duplicated.
     """
 
     roles = (TEXT, TAGS)
@@ -62,9 +62,9 @@ class Tags(Target):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return `labels`, the types in the order of their numbers, and `counts`, the training rows that have each.
+        """Return `labels`, the entity types in the order of their ids, and `counts`, training rows per type.
 
-        Before `fit`, and where the types are not known, there is one, and `labels` is None.
+        Before `fit`, if the types are unknown, there is one count, and `labels` is None.
         """
         return self._facts
 
@@ -73,7 +73,7 @@ class Tags(Target):
         self._ids = {name: number for number, name in enumerate(facts["labels"] or ())}
 
     def check(self, row: Row) -> None:
-        """Refuse tags that are not one for each word or character, are not IOB2, or of a type that is not known."""
+        """Check that there is a tag per word or character, in IOB2, and of an allowed type."""
         tags, text = tags_of(row.fields[TAGS], row.where), row.fields[TEXT]
         if len(tags) != len(words_of(text, tags)):
             words, characters = (len(found.findall(text)) for found in (_WORD, _CHARACTER))
@@ -88,10 +88,10 @@ class Tags(Target):
             to_iob2(tags, "iob2")
         except TagError as error:
             raise DataError(
-                f"tag {error.place + 1} is not IOB2",
+                f"tag {error.index + 1} is not IOB2",
                 where=row.where,
                 expected=error.expected,
-                received=repr(tags[error.place]),
+                received=repr(tags[error.index]),
                 remedy="Only the source `conll` reads tags of other schemes.",
             ) from None
         if self._known:
@@ -104,7 +104,7 @@ class Tags(Target):
     def stratum(self, row: Row) -> str:
         return json.dumps(self.classes(row), ensure_ascii=False)
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
         """Find and count the types.
 
         Raises:
@@ -130,8 +130,8 @@ class Tags(Target):
     def words(self, row: Row) -> list[TaggedWord]:
         """List the words of a row, or the characters where these have the tags, in order."""
         tags = tags_of(row.fields[TAGS], row.where)
-        places = words_of(row.fields[TEXT], tags)
-        return [TaggedWord(start, *self._labels(tag)) for (start, _), tag in zip(places, tags, strict=True)]
+        spans = words_of(row.fields[TEXT], tags)
+        return [TaggedWord(start, *self._labels(tag)) for (start, _), tag in zip(spans, tags, strict=True)]
 
     def _labels(self, tag: str) -> tuple[int, int]:
         if tag == OUTSIDE:
@@ -155,7 +155,7 @@ def words_of(text: str, tags: Sequence[str]) -> list[tuple[int, int]]:
     """Find what tags are of: the words of a text, or its characters where there are not as many words.
 
     Returns:
-        the first character of each, and the one behind its last.
+        begin and end of each in characters.
 
     Example:
         >>> words_of("in Rome", ["O", "B-LOC"]), words_of("罗马", ["B-LOC", "I-LOC"])

@@ -1,25 +1,23 @@
-"""Examples of tagged texts: labels at the first tokens of words."""
+"""Examples for tagging: labels at the first tokens of words."""
 
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.examples import IGNORE_INDEX, Drawing, Example, Examples
 from tfattn.data.tag_targets import Tags
 from tfattn.features import IS_TAGGED, LABEL_IDS, STARTS, WORD_NUMBERS
 from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
 
-NONE = -1
-
 
 class TaggedTokens(Examples):
-    """Gives each word a label at its first token, and none to other tokens: there `label_ids` has -1.
+    """Labels at the first token of each word; `label_ids` of other tokens is -1, which the loss ignores.
 
-    Words are those that BERT finds, between spaces and around punctuation, because these can be found in any text that
-    is asked about later. A word of the file that has several of them, such as U.N., has its tag at the first, and the
-    others go on with the same entity. `is_tagged` is 1 at the first alone: the metrics count words of the file. Where
-    each character has a tag, a word has that of its first.
+    Words are those of BERT, split at spaces and punctuation, because the same split applies to any input at prediction.
+    If a word of the file has several such words, such as U.N., the first has the tag of the word, and the others
+    continue the entity. `is_tagged` is 1 at the first only, so metrics count words of the file. If each character has a
+    tag, a word has the tag of its first character.
     """
 
     def require(self, preprocessor: Preprocessor) -> None:
@@ -27,12 +25,12 @@ class TaggedTokens(Examples):
 
     def of(self, rows: Sequence[Row], preprocessor: Preprocessor, targets: Tags, drawing: Drawing) -> Iterator[Example]:
         made = super().of(rows, preprocessor, targets, drawing)
-        for place, windows in itertools.groupby(made, key=lambda example: example.row):
-            yield from _labelled(list(windows), targets.words(rows[place]))
+        for index, windows in itertools.groupby(made, key=lambda example: example.row):
+            yield from _labelled(list(windows), targets.words(rows[index]))
 
 
 def _labelled(windows: Sequence[Example], words: Sequence) -> Iterator[Example]:
-    """Add labels to the examples of one row."""
+    """Add labels to the examples of a row."""
     starts = [word.start for word in words]
     found = {
         start: bisect_right(starts, start) - 1
@@ -40,13 +38,13 @@ def _labelled(windows: Sequence[Example], words: Sequence) -> Iterator[Example]:
         for number, start in zip(example.values[WORD_NUMBERS], example.values[STARTS], strict=True)
         if number
     }
-    # The first of each word of the file, by their places in the text.
+    # The first BERT word of each word of the file, by offset in the text.
     firsts = {word: start for start, word in sorted(found.items(), reverse=True)}
     for row, values in windows:
         labels, tagged = [], []
         for number, start in zip(values[WORD_NUMBERS], values[STARTS], strict=True):
             is_first = bool(number) and firsts[found[start]] == start
             word = words[found[start]] if number else None
-            labels.append(NONE if word is None else word.first if is_first else word.others)
+            labels.append(IGNORE_INDEX if word is None else word.first if is_first else word.others)
             tagged.append(int(is_first))
         yield Example(row, {**values, LABEL_IDS: labels, IS_TAGGED: tagged})

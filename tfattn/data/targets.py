@@ -1,26 +1,25 @@
-"""What rows have to teach: raw values in, the target features of a record out.
+"""The contract of targets: conversion of raw values to target features of records.
 
-A kind of target is a class that keeps this contract. It knows its roles; what it must know of all training rows it
-learns by `fit`, and tells the task as `facts`. Which one a pipeline has follows from its task; the keyword arguments of
-its constructor are the keys of `data.targets`.
+A target class defines its roles. `fit` learns from all training rows, and `facts` passes the result to the task. The
+task of a pipeline selects the class; the keyword arguments of its constructor are the keys of `data.targets`.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.encoding import Feature
 from tfattn.formats.source import Row
 
 
 class Target:
-    """Nothing beside what the preprocessing reads; and the contract of all targets.
+    """No target, for self-supervised tasks; the contract of all targets.
 
     Attributes:
-        roles: what it reads; without them a row is left out.
-        text_roles: those of them whose values are texts.
-        may_be_empty: whether a row is complete that has no value for them.
-        is_stratified: whether rows of each stratum are divided by the same fractions, where the split asks for that.
+        roles: the roles that the target reads; rows without them are dropped.
+        text_roles: the roles whose values are texts.
+        may_be_empty: whether rows without a value for the roles are complete.
+        is_stratified: whether a stratified split uses the strata.
     """
 
     roles: tuple[str, ...] = ()
@@ -30,55 +29,59 @@ class Target:
 
     @property
     def features(self) -> dict[str, Feature]:
-        """What it writes into a record; shapes are known once it is fitted."""
+        """The target features of records; shapes are final after `fit`."""
         return {}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What tasks have to know, as JSON can hold it; before `fit` as far as it can be known."""
+        """The facts for tasks, as JSON values; before `fit` with defaults."""
         return {}
 
     def use(self, facts: dict[str, Any]) -> None:
-        """Take over what another one like it has learned, as its `facts` say."""
+        """Load the `facts` of a fitted target."""
 
     def check(self, row: Row) -> None:
-        """Refuse a row whose target is not as it should be.
+        """Check the target of a row.
 
         Raises:
-            DataError: names the row's place.
+            DataError: the target is invalid; names file and line.
         """
 
     def stratum(self, row: Row) -> str:
-        """Tell rows apart that teach different things; of two that read the same, at least one is then wrong."""
+        """Return the stratum of a row. Rows with the same inputs and different strata are conflicts."""
         return ""
 
     def classes(self, row: Row) -> Sequence[str]:
-        """List the classes that a row has, to be counted; none by default."""
+        """List the classes of a row, for statistics; none by default."""
         return ()
 
     def remarks(self, row: Row) -> Sequence[str]:
-        """Say what is worth a look in a row's target, in words that are the same for every row; nothing by default."""
+        """List remarks on the target of a row, in fixed words that are counted; none by default."""
         return ()
 
-    def fit(self, strata: Coded, rows: Iterable[Row]) -> None:
-        """Learn what is to be known of training rows.
+    def fit(self, strata: DictionaryEncoded, rows: Iterable[Row]) -> None:
+        """Fit the target on training rows.
 
         Args:
-            strata: of all of them.
-            rows: all of them, or of very many a random part, in the order of the file.
+            strata: the strata of all training rows.
+            rows: all training rows, or a random sample of many rows, in the order of the file.
         """
 
     def check_known(self, stratum: str, where: str) -> None:
-        """Refuse a stratum that no training row has, where that cannot be taught; `where` is a row that has it.
+        """Check a stratum that no training row has.
+
+        Args:
+            stratum: the stratum.
+            where: file and line of a row of the stratum.
 
         Raises:
-            DataError: names the place.
+            DataError: the stratum cannot be evaluated.
         """
 
     def encode(self, row: Row) -> dict[str, Any]:
         """Return the target features of a row.
 
         Raises:
-            DataError: it cannot be taught; names the place.
+            DataError: the target is invalid; names file and line.
         """
         return {}

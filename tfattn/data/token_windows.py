@@ -1,4 +1,4 @@
-"""Documents laid end to end and cut into windows of equal length: for models that write on."""
+"""Fixed-length windows of concatenated documents, for language models."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -9,8 +9,7 @@ from pydantic import PositiveInt
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.targets import Target
-from tfattn.data.transforms import Transform
-from tfattn.data.window_shift import WindowShift
+from tfattn.data.transforms import Transform, WindowShift
 from tfattn.errors import ConfigError
 from tfattn.features import LOSS_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
 from tfattn.formats.source import Row
@@ -21,11 +20,11 @@ from tfattn.preprocessing.unknown import Unknown
 
 
 class Stream(NamedTuple):
-    """Documents laid end to end, N tokens.
+    """Concatenated documents of N tokens.
 
     Attributes:
         token_ids: (N,) int32.
-        rows: (N,) int64, of which row each token is, rising.
+        rows: (N,) int64, ascending, the row of each token.
     """
 
     token_ids: np.ndarray
@@ -33,26 +32,26 @@ class Stream(NamedTuple):
 
 
 class TokenWindows(Examples):
-    """Cuts documents, laid end to end with the end token before and behind each, into windows without padding.
+    """Windows without padding from concatenated documents, which the end token separates.
 
-    A window has one token more than the `max_length` of the preprocessing, all but the first of which are to be told.
-    The next one begins with its last token, so each token is told exactly once; only the last window of the rows that
-    are prepared together, which are of one part of one file, is shorter.
+    A window has `max_length` + 1 tokens, for the `max_length` of the preprocessing; every token but the first is a
+    target. Consecutive windows share one token, so each token is a target exactly once. Rows are processed in parts of
+    a file, and only the last window of a part is shorter.
 
     Args:
-        shift: whether training windows are cut elsewhere in each epoch, up to `max_length` - 1 tokens further on.
-            Windows that measure stay where they are.
-        separate: whether `sequence_ids` tell documents apart, so that models read each by itself. Each then has an end
-            token of its own before it; else one stands between two.
-        stride: of windows that measure, each begins so many tokens after the one before and tells these alone, so that
-            every token is told by at least `max_length` - `stride` ones, where there are so many; by default they do
-            not overlap. A small one takes long: each token is read `max_length` / `stride` times.
+        shift: whether training windows start at another offset in each epoch, by up to `max_length` - 1 tokens.
+            Evaluation windows do not move.
+        separate: whether `sequence_ids` separate documents, so that attention does not cross them. Each document then
+            starts and ends with an end token; otherwise one end token is between two documents.
+        stride: distance between the starts of evaluation windows. A window then predicts its last `stride` tokens
+            only, each from at least `max_length` - `stride` tokens of context where available. By default windows do
+            not overlap. Evaluation time grows with `max_length` / `stride`.
 
     Raises:
-        ConfigError: the preprocessing does not turn whole texts into tokens, or has windows shorter than the stride.
+        ConfigError: the preprocessing does not tokenize whole texts, or its `max_length` is below the stride.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts"
 
     def __init__(self, *, shift: bool = False, separate: bool = False, stride: PositiveInt | None = None):
@@ -61,7 +60,7 @@ class TokenWindows(Examples):
         self.stride = stride
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Refuse a preprocessor that does not turn whole texts into tokens."""
+        """Check that the preprocessor tokenizes whole texts, and that windows are not shorter than the stride."""
         if not isinstance(preprocessor, Language):
             raise ConfigError(
                 "it does not turn whole texts into tokens and back",
@@ -78,13 +77,13 @@ class TokenWindows(Examples):
             )
 
     def truncated(self, rows: Sequence[Row], preprocessor: Language) -> np.ndarray:
-        return np.zeros(len(rows), bool)  # long ones are divided
+        return np.zeros(len(rows), bool)  # long texts are divided
 
     def unknown(self, rows: Sequence[Row], preprocessor: Language) -> dict[str, Unknown]:
         found: dict[str, Unknown] = {}
         for batch in batches_of(row.fields[TEXT] for row in rows):
-            for name, one in preprocessor.unknown({TEXT: batch.passages}).items():
-                found[name] = found.get(name, Unknown()) + one
+            for name, counts in preprocessor.unknown({TEXT: batch.passages}).items():
+                found[name] = found.get(name, Unknown()) + counts
         return found
 
     def features(self, row: Row, preprocessor: Language, targets: Target) -> dict[str, Feature]:
@@ -98,19 +97,19 @@ class TokenWindows(Examples):
         room = preprocessor.max_length
         size = 2 * room if drawing.is_training and self.shift else room + 1
         step = self.stride if self.stride and not drawing.is_training else room
-        stream = self._laid(rows, preprocessor)
+        stream = self._concatenate(rows, preprocessor)
         last = len(stream.token_ids) - 1
         for begin in range(0, last, step):
-            told = 1 if begin == 0 or step == room else room + 1 - step  # the first token that is told
-            if begin + told > last:
+            first_target = 1 if begin == 0 or step == room else room + 1 - step
+            if begin + first_target > last:
                 return
-            yield self._window(stream, slice(begin, begin + size), told)
+            yield self._window(stream, slice(begin, begin + size), first_target)
 
     def transforms(self, preprocessor: Language) -> Sequence[Transform]:
         return [WindowShift(preprocessor.max_length + 1)] if self.shift else []
 
-    def _laid(self, rows: Sequence[Row], preprocessor: Language) -> Stream:
-        """Lay the documents of rows end to end."""
+    def _concatenate(self, rows: Sequence[Row], preprocessor: Language) -> Stream:
+        """Concatenate the documents of rows."""
         end = np.array([preprocessor.end_id], np.int32)
         ids, owners = [] if self.separate else [end], [] if self.separate else [0]
         for number, found in enumerate(preprocessor.ids_of(row.fields[TEXT] for row in rows)):
@@ -118,12 +117,12 @@ class TokenWindows(Examples):
             owners += [number] * (3 if self.separate else 2)
         return Stream(np.concatenate(ids), np.repeat(owners, [len(part) for part in ids]))
 
-    def _window(self, stream: Stream, place: slice, told: int) -> Example:
-        """Cut a window, of which tokens are to be told from number `told` on."""
-        token_ids, rows = stream.token_ids[place], stream.rows[place]
+    def _window(self, stream: Stream, window: slice, first_target: int) -> Example:
+        """Cut a window whose targets start at index `first_target`."""
+        token_ids, rows = stream.token_ids[window], stream.rows[window]
         values: dict[str, Any] = {STORED_NAMES[TOKEN_IDS]: token_ids}
         if self.separate:
             values[SEQUENCE_IDS] = np.unique(rows, return_inverse=True)[1] + 1
         if self.stride:
-            values[LOSS_MASK] = (np.arange(len(token_ids)) >= told).astype(np.int32)
+            values[LOSS_MASK] = (np.arange(len(token_ids)) >= first_target).astype(np.int32)
         return Example(int(rows[0]), values)

@@ -1,7 +1,7 @@
-"""Random changes to batches as they are read: other ones in each epoch, the same ones on any machine.
+"""Random changes to batches as they are read.
 
-What is drawn for a record follows from (seed, epoch, record) alone: not from the batch that it stands in, from how that
-is divided, or from where a run began to read. So a run that is resumed, or has more replicas, sees the same.
+The random numbers of a record depend on (seed, epoch, record) alone, not on its batch, on the number of replicas or on
+where a run started to read. A resumed run, or a run with more replicas, sees the same data.
 """
 
 from collections.abc import Mapping
@@ -9,48 +9,48 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
+from tfattn.data.splitmix64 import uniform
+from tfattn.features import PADDING_MASK
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 Batch = Mapping[str, tf.Tensor]
 
-STREAM = 2**32 - 1  # tells these draws from those of the order of an epoch
-# Of SplitMix64 (Steele et al. 2014, "Fast splittable pseudorandom number generators", section 4).
-GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+STREAM = 2**32 - 1  # separates these random numbers from the shuffle order of an epoch
 
 
 class Transform:
-    """The contract: a batch to a batch of the same rows, in TensorFlow's graph.
+    """The contract: map a batch to a batch of the same rows, in TensorFlow's graph.
 
     Attributes:
-        targets: the names that it adds to a batch for models to be taught.
-        reads_partners: whether it reads each row together with another of its batch, drawn like the batch itself: it
-            gets the B rows and behind them their B partners, which earlier transforms have changed as they change them
-            in their own places, and returns the B rows. None comes after it.
+        targets: names of the targets that the transform adds to a batch.
+        reads_partners: whether the transform reads each row together with a partner drawn from its batch. The
+            transform then gets the B rows followed by their B partners, to which the earlier transforms have already
+            been applied, and returns the B rows. No transform may follow it.
     """
 
     targets: tuple[str, ...] = ()
     reads_partners: bool = False
 
     def in_epoch(self, *, seed: int, epoch: int) -> "Transform":
-        """Return what is done in an epoch, where that is more than to draw by its seeds."""
+        """Return the transform of an epoch, where it depends on more than the seeds of rows."""
         return self
 
     def __call__(self, batch: Batch, seeds: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Change a batch.
+        """Transform a batch.
 
         Args:
-            batch: what the reader gives, B rows.
-            seeds: (B, 2) int64, of each row, from which all that is random is drawn: by `uniform`, or row by row by
-                TensorFlow's stateless functions.
+            batch: the features of B rows.
+            seeds: (B, 2) int64, a seed per row, for `splitmix64.uniform` and `integers` or for TensorFlow's stateless
+                functions.
         """
         raise NotImplementedError
 
 
 class FromRecords(Transform):
-    """Features of what records hold, such as images of the bytes of files.
+    """Features computed from the contents of records, such as images decoded from the bytes of files.
 
     Args:
-        preprocessor: makes the features.
+        preprocessor: computes the features.
     """
 
     def __init__(self, preprocessor: Preprocessor):
@@ -60,43 +60,28 @@ class FromRecords(Transform):
         return self.preprocessor.from_records(batch)
 
 
-def seeds_of(records: tf.Tensor, *, seed: int, epoch: int) -> tf.Tensor:
-    """Give the seeds of records in an epoch: (B,) int to (B, 2) int64."""
-    (of_epoch,) = np.random.SeedSequence([seed, epoch, STREAM]).generate_state(1, np.uint64) >> np.uint64(1)
-    return tf.stack([tf.fill(tf.shape(records), tf.constant(of_epoch, tf.int64)), tf.cast(records, tf.int64)], axis=1)
-
-
-def uniform(seeds: tf.Tensor, count: tf.Tensor | int, *, draw: int = 0) -> tf.Tensor:
-    """Draw numbers from 0 up to, but not, 1: (B, count) float32, a row for each seed.
-
-    The first numbers of a row are the same for any count.
+class WindowShift(Transform):
+    """A window of adjacent tokens at a random offset of each record, with all features of these tokens.
 
     Args:
-        seeds: (B, 2) int64.
-        count: of numbers for each seed.
-        draw: which of several independent draws, not negative.
+        size: the maximum number of tokens of a window. Shorter records are kept whole.
     """
-    return tf.cast(tf.bitwise.right_shift(_bits(seeds, count, draw), _number(40)), tf.float32) * 2.0**-24
+
+    def __init__(self, size: int):
+        self._size = size
+
+    def __call__(self, batch: Batch, seeds: tf.Tensor) -> dict[str, tf.Tensor]:
+        mask = batch[PADDING_MASK]
+        room = tf.maximum(tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) - self._size, 0)
+        first = tf.cast(uniform(seeds, 1)[:, 0] * tf.cast(room + 1, tf.float32), tf.int32)
+        positions = first[:, None] + tf.range(tf.minimum(self._size, tf.shape(mask)[1]))  # (B, size)
+        return {
+            name: tf.gather(values, positions, batch_dims=1) if values.shape.rank == 2 else values
+            for name, values in batch.items()
+        }
 
 
-def integers(seeds: tf.Tensor, count: tf.Tensor | int, *, below: int, draw: int = 0) -> tf.Tensor:
-    """Draw whole numbers from 0 up to, but not, `below`, at most 2^31: (B, count) int32; else as `uniform`."""
-    high = tf.bitwise.right_shift(_bits(seeds, count, draw), _number(32))
-    return tf.cast(tf.bitwise.right_shift(high * _number(below), _number(32)), tf.int32)
-
-
-def _bits(seeds: tf.Tensor, count: tf.Tensor | int, draw: int) -> tf.Tensor:
-    seeds = tf.bitcast(seeds, tf.uint64)
-    streams = _mixed(seeds[:, 0] + _number(GOLDEN * (draw + 1))) + _mixed(seeds[:, 1])
-    places = tf.cast(tf.range(1, count + 1), tf.uint64) * _number(GOLDEN)
-    return _mixed(_mixed(streams)[:, None] + places)
-
-
-def _mixed(state: tf.Tensor) -> tf.Tensor:
-    for shift, factor in ((30, FIRST), (27, SECOND)):
-        state = tf.bitwise.bitwise_xor(state, tf.bitwise.right_shift(state, _number(shift))) * _number(factor)
-    return tf.bitwise.bitwise_xor(state, tf.bitwise.right_shift(state, _number(31)))
-
-
-def _number(value: int) -> tf.Tensor:
-    return tf.constant(value % 2**64, tf.uint64)
+def seeds_of(records: tf.Tensor, *, seed: int, epoch: int) -> tf.Tensor:
+    """Compute the seeds of records in an epoch: (B,) int to (B, 2) int64."""
+    (of_epoch,) = np.random.SeedSequence([seed, epoch, STREAM]).generate_state(1, np.uint64) >> np.uint64(1)
+    return tf.stack([tf.fill(tf.shape(records), tf.constant(of_epoch, tf.int64)), tf.cast(records, tf.int64)], axis=1)

@@ -1,8 +1,8 @@
-"""What preparation is cut into, and what each piece of it knows: pure functions of a part of the input.
+"""Units of work of data preparation.
 
-A step of preparation is a function of a `Work` and a unit. It leaves a result of its unit's name, which appears whole
-or not at all: so any number of processes, of this machine or of many that reach one folder, may do the units in any
-order, and what is done is never done again.
+A step of preparation is a function of a `Work` and a unit. It writes a result with the name of the unit atomically.
+Therefore any number of processes, on one or several machines with a shared folder, run units in any order, and no unit
+runs twice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ from tfattn.formats.parts import Part
 
 @dataclass(frozen=True)
 class Work:
-    """What every unit is done with.
+    """The shared inputs of all units.
 
     Attributes:
         data: the `data` section.
-        folder: where results of units stand until all is done, on a disk or at an address.
-        seed: of the division and the order.
-        features: what records hold, by the names in the file; known once the preprocessing is fitted.
+        folder: the folder of results of units, on a disk or at a remote address.
+        seed: seed of the split and of the order.
+        features: features of records, by the names in the file; empty before the preprocessing is fitted.
     """
 
     data: Data
@@ -37,9 +37,9 @@ class Rows:
     """A part of a source.
 
     Attributes:
-        number: of the part, through all sources.
-        source: its key, such as "source" or "validation_source".
-        part: which rows.
+        number: index of the part over all sources.
+        source: key of the source, such as "source" or "validation_source".
+        part: the part.
     """
 
     number: int
@@ -52,7 +52,7 @@ class Rows:
 
 
 def numbered_parts(data: Data) -> Iterator[Rows]:
-    """Divide all sources into parts, numbered through.
+    """Divide all sources into parts with consecutive numbers.
 
     Raises:
         DataError: a file cannot be read.
@@ -62,6 +62,6 @@ def numbered_parts(data: Data) -> Iterator[Rows]:
 
 
 def fit_in_one_part(units: Sequence[Rows]) -> bool:
-    """Tell whether all rows together are known to be no more than one part of a large file has."""
+    """Return whether all rows together are smaller than one part of a large file."""
     spans = [span for unit in units for span in unit.part.spans]
     return all(spans) and sum(span.end - span.begin for span in spans) <= parts.PART_BYTES

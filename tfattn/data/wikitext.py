@@ -1,4 +1,4 @@
-"""Plain text of MediaWiki's markup."""
+"""Plain text from MediaWiki markup."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ _DROPPED_TAGS = frozenset(
 )
 _TABLE_BEGINS, _TABLE_ENDS = re.compile(r"\s*[:*#]*\s*\{\|"), re.compile(r"\s*\|\}")
 _BREAKS = frozenset({"br", "hr", "p", "div", "li", "dd", "dt"})
-# A prefix without a space behind it: pictures, categories and the same page in other languages.
+# A prefix without a space after it: pictures, categories and the same page in other languages.
 _NAMESPACE = re.compile(r"\s*[^\W\d_][\w -]*:(?=\S)")
 _QUOTES = re.compile(r"'{2,5}")
 _SWITCHES = re.compile(r"__[A-Z]+__")
@@ -50,14 +50,14 @@ _SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]」』）]*$")
 def paragraphs_of(markup: str) -> list[str]:
     """Return the paragraphs of a page as plain text.
 
-    Templates, tables, references, formulas, comments, headings and pictures are left out, links are their texts, and
-    lines that do not end as a sentence does, such as entries of lists, are no paragraphs.
+    Templates, tables, references, formulas, comments, headings and pictures are dropped, links are replaced by their
+    texts, and lines that do not end like a sentence, such as list items, are dropped.
 
     Example:
         >>> paragraphs_of("'''Riga''' is the [[capital city|capital]] of [[Latvia]].{{citation needed}}")
         ['Riga is the capital of Latvia.']
     """
-    # What is bold or italic is no element then: unpaired quotes are frequent, and would be tried in every way.
+    # Bold and italic are not parsed: unpaired quotes are frequent and make the parser backtrack.
     code = mwparserfromhell.parse("\n".join(_without_tables(markup)), skip_style_tags=True)
     text = _SWITCHES.sub("", _QUOTES.sub("", "".join(_texts(code.nodes))))
     lines = (" ".join(_EMPTY_BEGIN.sub(r"\1", _EMPTY_BRACKETS.sub("", line)).split()) for line in text.splitlines())
@@ -65,14 +65,14 @@ def paragraphs_of(markup: str) -> list[str]:
 
 
 def _without_tables(markup: str) -> Iterator[str]:
-    """Leave out the lines of tables: to parse many of them takes the square of their number in time."""
+    """Drop the lines of tables, for which the parser takes quadratic time."""
     depth = 0
     for line in markup.split("\n"):
         if _TABLE_BEGINS.match(line):
             depth += 1
         elif depth and (end := _TABLE_ENDS.match(line)):
             depth -= 1
-            line = line[end.end() :]  # which may end a template around the table
+            line = line[end.end() :]  # the rest may end a template around the table
         if not depth:
             yield line
 

@@ -1,7 +1,7 @@
-"""Examples of TensorFlow as bytes, many at once: what `tf.train.Example` writes, in a tenth of the time.
+"""Batched serialization of `tf.train.Example`, ten times faster than the protocol buffer library.
 
-A protocol buffer is a sequence of fields, each a tag, a length and its bytes. Numbers are written for all examples
-together, by NumPy; what stands before them follows from how many bytes they take.
+A protocol buffer is a sequence of fields, each with a tag, a length and its bytes. NumPy encodes the numbers of all
+examples at once; the preceding bytes are a function of their size.
 
 Source: protobuf.dev/programming-guides/encoding, and tensorflow/core/example/feature.proto and example.proto.
 """
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-# Tags of fields that are bytes.
+# Tags of length-delimited fields.
 _FIRST, _SECOND, _THIRD = b"\x0a", b"\x12", b"\x1a"
 _KINDS = {"bytes": _FIRST, "float32": _SECOND, "int64": _THIRD}  # of a Feature: bytes_list, float_list, int64_list
 
@@ -21,13 +21,13 @@ Lists = tuple[Literal["int64", "float32", "bytes"], Sequence[Sequence[Any]]]
 
 
 def examples(columns: Mapping[str, Lists]) -> list[bytes]:
-    """Write N examples.
+    """Serialize N examples.
 
     Args:
-        columns: of each feature its type, and its N lists of values.
+        columns: for each feature, its type and its N lists of values.
 
     Returns:
-        the bytes of each, the same for the same values.
+        the bytes of each example, which are deterministic.
 
     Example:
         >>> examples({"a": ("int64", [[1, 300]])})
@@ -40,15 +40,15 @@ def examples(columns: Mapping[str, Lists]) -> list[bytes]:
             lists = [b"".join(_field(_FIRST, value) for value in values) for values in lists]
             written.append([_before(key, kind, len(some)) + some for some in lists])
         else:
-            data, places = _numbers(lists, dtype)
-            pairs = pairwise(places)
+            data, offsets = _numbers(lists, dtype)
+            pairs = pairwise(offsets)
             written.append([_before_packed(key, kind, end - begin) + data[begin:end] for begin, end in pairs])
     return [_field(_FIRST, b"".join(entries)) for entries in zip(*written, strict=True)]
 
 
 @lru_cache(maxsize=1 << 14)
 def _before(key: bytes, kind: bytes, size: int) -> bytes:
-    """Write what stands before the list of a feature, which takes so many bytes: the lengths of all that it is in."""
+    """Serialize the bytes before the value list of a feature, whose size is `size` bytes."""
     feature = kind + _length(size)
     value = _SECOND + _length(len(feature) + size) + feature
     return _FIRST + _length(len(key) + len(value) + size) + key + value
@@ -56,13 +56,13 @@ def _before(key: bytes, kind: bytes, size: int) -> bytes:
 
 @lru_cache(maxsize=1 << 14)
 def _before_packed(key: bytes, kind: bytes, size: int) -> bytes:
-    """Write what stands before numbers that take so many bytes; where there are none, the list is empty."""
+    """Serialize the bytes before packed numbers of `size` bytes; without numbers, the list is empty."""
     packed = _FIRST + _length(size) if size else b""
     return _before(key, kind, len(packed) + size) + packed
 
 
 def _numbers(lists: Sequence[Sequence[Any]], dtype: str) -> tuple[bytes, list[int]]:
-    """Write the numbers of all lists, and tell where each list begins, and the last one ends."""
+    """Encode the numbers of all lists, and return the offset of each list and the end of the last."""
     counts = [len(values) for values in lists]
     flat = (
         np.fromiter(chain.from_iterable(lists), dtype, sum(counts)) if not _are_arrays(lists) else np.concatenate(lists)
@@ -80,7 +80,7 @@ def _floats(flat: np.ndarray) -> tuple[bytes, np.ndarray]:
 
 
 def _varints(flat: np.ndarray) -> tuple[bytes, np.ndarray]:
-    """Write numbers, seven bits a byte, and tell where each begins, and the last one ends."""
+    """Encode numbers as varints, and return the offset of each number and the end of the last."""
     numbers = flat.view(np.uint64)
     groups = 1
     sizes = np.ones(len(numbers), np.int64)

@@ -1,4 +1,4 @@
-"""Texts as words laid end to end, for vectors of words."""
+"""Streams of words for training of word vectors."""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -10,9 +10,9 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
+from tfattn.data.skip_gram_sampling import SkipGramSampling
 from tfattn.data.targets import Target
 from tfattn.data.transforms import Transform
-from tfattn.data.word_drawing import WordDrawing
 from tfattn.errors import ConfigError
 from tfattn.features import PADDING_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
 from tfattn.formats.source import Row
@@ -24,22 +24,20 @@ STORED = STORED_NAMES[TOKEN_IDS]
 
 
 class WordStreams(Examples):
-    """Lays the words of texts end to end and cuts them into records; windows do not reach from one text into another.
+    """Records of consecutive words from concatenated texts. Context windows do not cross from one text into another.
 
-    What is drawn at random is drawn in each epoch anew, as records are read; for records that measure it is drawn once,
-    as they are written.
+    Training records are sampled again in each epoch, when they are read. Evaluation records are sampled once, when they
+    are written.
 
     Args:
-        length: words of a record, before frequent ones are left out. A record is what is trained at once with a
-            `batch_size` of 1.
-        window: the most words on each side of a word that it is near to; how many is drawn for each word, evenly from
-            1 up to it.
-        sample: the fraction of all words above which a word counts as frequent; occurrences of such are left out at
-            random, the more the more frequent. Null keeps all.
-        noise_power: words of no relation are drawn by their counts to the power of this.
+        length: words per record, before subsampling. With a `batch_size` of 1, a record is a training batch.
+        window: the maximum number of context words on each side; the number of each word is uniform in [1, window].
+        sample: threshold of subsampling: the fraction of all words above which occurrences of a word are dropped at
+            random, more of them for more frequent words. Null keeps every word.
+        noise_power: negative samples are drawn with probability proportional to their counts to this power.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts that have two words"
 
     def __init__(
@@ -54,10 +52,10 @@ class WordStreams(Examples):
         self.window = window
         self.sample = sample
         self.noise_power = noise_power
-        self.drawing = functools.lru_cache(maxsize=1)(self._drawing)  # a graph each
+        self.drawing = functools.lru_cache(maxsize=1)(self._drawing)  # compiles a graph
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Refuse a preprocessor that does not count words."""
+        """Check that the preprocessor counts words."""
         if not isinstance(preprocessor, CorpusWords):
             raise ConfigError(
                 "it does not count the words of texts",
@@ -70,7 +68,7 @@ class WordStreams(Examples):
         return np.zeros(len(rows), bool)
 
     def truncated(self, rows: Sequence[Row], preprocessor: CorpusWords) -> np.ndarray:
-        return np.zeros(len(rows), bool)  # long ones are divided
+        return np.zeros(len(rows), bool)  # long texts are divided
 
     def unknown(self, rows: Sequence[Row], preprocessor: CorpusWords) -> dict[str, Unknown]:
         return {}
@@ -78,7 +76,7 @@ class WordStreams(Examples):
     def features(self, row: Row, preprocessor: CorpusWords, targets: Target) -> dict[str, Feature]:
         sequence = Feature("int64", (None,))
         drawn = Feature("int64", (None,), mask=None, role="target")
-        return {STORED: sequence, SEQUENCE_IDS: sequence, **dict.fromkeys(WordDrawing.targets, drawn)}
+        return {STORED: sequence, SEQUENCE_IDS: sequence, **dict.fromkeys(SkipGramSampling.targets, drawn)}
 
     def of(
         self, rows: Sequence[Row], preprocessor: CorpusWords, targets: Target, drawing: Drawing
@@ -92,17 +90,19 @@ class WordStreams(Examples):
             part = slice(begin, begin + self.length)
             row = int(owners[begin])
             values = {STORED: words[part], SEQUENCE_IDS: owners[part] - row + 1}
-            values |= dict.fromkeys(WordDrawing.targets, none)
+            values |= dict.fromkeys(SkipGramSampling.targets, none)
             if draw:
                 values = draw(values, drawing.seeds[row] + np.uint64(begin))
             if len(values[STORED]):
                 yield Example(row, values)
 
     def transforms(self, preprocessor: CorpusWords) -> Sequence[Transform]:
-        return [WordDrawing(preprocessor.counts, window=self.window, sample=self.sample, noise_power=self.noise_power)]
+        return [
+            SkipGramSampling(preprocessor.counts, window=self.window, sample=self.sample, noise_power=self.noise_power)
+        ]
 
     def _drawing(self, preprocessor: CorpusWords) -> Callable[[dict[str, Any], np.uint64], dict[str, np.ndarray]]:
-        """Make what draws for a record that measures."""
+        """Build the sampling function of evaluation records."""
         (transform,) = self.transforms(preprocessor)
         compiled = tf.function(transform, autograph=False, reduce_retracing=True)
 

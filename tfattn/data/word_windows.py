@@ -1,4 +1,4 @@
-"""Texts as words laid end to end and cut into long records, for models that read in both directions."""
+"""Windows of consecutive words for bidirectional language models."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,8 +8,7 @@ from pydantic import PositiveInt
 from tfattn.data.encoding import STORED_NAMES, Feature
 from tfattn.data.examples import Drawing, Example, Examples
 from tfattn.data.targets import Target
-from tfattn.data.transforms import Transform
-from tfattn.data.window_shift import WindowShift
+from tfattn.data.transforms import Transform, WindowShift
 from tfattn.errors import ConfigError
 from tfattn.features import TOKEN_IDS
 from tfattn.formats.source import Row
@@ -18,18 +17,18 @@ from tfattn.preprocessing.spelled_words import SpelledWords
 
 
 class WordWindows(Examples):
-    """Lays texts end to end, each between its marks, and cuts them into records of equally many words.
+    """Records of equally many words from concatenated texts, each text between its boundary marks.
 
-    A record has one word more than `length`: the next one begins with its last, so that in each direction every word is
-    told exactly once. States of a model go on through a record, from text to text, and begin anew with the next one; so
-    any order, any number of replicas and any resumed run read the same.
+    A record has `length` + 1 words. Consecutive records share one word, so each direction predicts every word exactly
+    once. The state of a recurrent model continues across the texts of a record and is reset at the next record.
+    Therefore the order of records, the number of replicas and the resumption of a run do not change what a model reads.
 
     Args:
-        length: words of a record, marks included.
-        shift: whether training records are cut elsewhere in each epoch, up to `length` - 1 words further on.
+        length: words per record, boundary marks included.
+        shift: whether training records start at another offset in each epoch, by up to `length` - 1 words.
     """
 
-    stay_together = False
+    keep_adjacent = False
     made_of = "texts"
 
     def __init__(self, *, length: PositiveInt = 128, shift: bool = False):
@@ -37,7 +36,7 @@ class WordWindows(Examples):
         self.shift = shift
 
     def require(self, preprocessor: Preprocessor) -> None:
-        """Refuse a preprocessor that does not spell words."""
+        """Check that the preprocessor splits words into characters."""
         if not isinstance(preprocessor, SpelledWords):
             raise ConfigError(
                 "it does not spell words",
@@ -47,7 +46,7 @@ class WordWindows(Examples):
             )
 
     def truncated(self, rows: Sequence[Row], preprocessor: SpelledWords) -> np.ndarray:
-        return np.zeros(len(rows), bool)  # long ones are divided
+        return np.zeros(len(rows), bool)  # long texts are divided
 
     def features(self, row: Row, preprocessor: SpelledWords, targets: Target) -> dict[str, Feature]:
         return {STORED_NAMES[TOKEN_IDS]: Feature("int64", (None,))}

@@ -1,7 +1,7 @@
-"""XML read as a stream, row by row: as much memory as one row takes, and nothing but elements, attributes and text.
+"""Streaming of rows of XML files, in the memory of one row, from elements, attributes and text.
 
-Entities that a file declares are refused before any is used: a few lines of them can stand for gigabytes of text, or
-for files of this machine.
+Files that declare entities are refused, because a few lines of entities can expand to gigabytes of text or include
+local files.
 """
 
 import codecs
@@ -16,16 +16,16 @@ from tfattn.formats.file_kinds import CHUNK, HEAD, check_kind, first_undecodable
 from tfattn.formats.limits import LONGEST_ROW, too_long
 from tfattn.formats.text_files import check_is_file
 
-DEEPEST = 256  # elements within each other
+MAX_DEPTH = 256  # nested elements
 _DECLARED = re.compile(rb"""^<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)["']""")
 
 
 class XmlRow(NamedTuple):
-    """An element that is a row.
+    """An element of a row.
 
     Attributes:
-        line: on which it begins.
-        values: by field, the text of each element or attribute at its path, in order.
+        line: line number of the start of the element.
+        values: by field, the text of each element or attribute at the path of the field, in order.
     """
 
     line: int
@@ -37,13 +37,13 @@ def xml_rows(path: AnyPath, row: str, fields: Mapping[str, str], *, encoding: st
 
     Args:
         path: the file.
-        row: the path of elements from the root to those that are rows, such as `mediawiki/page`.
-        fields: of each field its path from there, such as `revision/text`, or `revision/@id` for an attribute. Text
-            of an element is that of all within it.
-        encoding: of the file; by default as it says itself.
+        row: path from the root to the elements of rows, such as `mediawiki/page`.
+        fields: field -> path in a row, such as `revision/text`, or `revision/@id` for an attribute. The text of an
+            element includes the text of nested elements.
+        encoding: encoding of the file; by default the declared encoding.
 
     Raises:
-        DataError: it is no file of XML, or not in its encoding, or declares entities; says line and column.
+        DataError: the file is not XML, not in its encoding, or declares entities; names line and column.
     """
     check_is_file(path)
     check_kind(path)
@@ -67,10 +67,10 @@ def xml_rows(path: AnyPath, row: str, fields: Mapping[str, str], *, encoding: st
 
 
 def encoding_of(path: AnyPath) -> str:
-    """Find the encoding of an XML file: by its byte-order mark, or as it declares, or else UTF-8.
+    """Determine the encoding of an XML file by byte-order mark or declaration; UTF-8 otherwise.
 
     Raises:
-        DataError: it declares one that there is not.
+        DataError: the declared encoding is unknown.
     """
     with path.open("rb") as file:
         head = file.read(HEAD)
@@ -88,7 +88,7 @@ def encoding_of(path: AnyPath) -> str:
 
 
 class _Rows:
-    """The rows of a file that is read piece by piece."""
+    """An incremental parser of rows."""
 
     def __init__(self, path: AnyPath, row: str, fields: Mapping[str, str]):
         self._path = path
@@ -103,11 +103,11 @@ class _Rows:
         self._elements: list[str] = []
         self._done: list[XmlRow] = []
         self._current: XmlRow | None = None
-        self._open: list[tuple[int, str, list[str]]] = []  # of elements that are read: depth, field, pieces of text
+        self._open: list[tuple[int, str, list[str]]] = []  # open elements of fields: depth, field, pieces of text
         self._characters = 0
 
     def read(self, text: str, *, is_last: bool) -> Sequence[XmlRow]:
-        """Read on, and return the rows that end meanwhile."""
+        """Parse a piece of text, and return the rows that end in it."""
         try:
             self._parser.Parse(text, is_last)
         except expat.ExpatError as error:
@@ -121,8 +121,8 @@ class _Rows:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._elements.append(name)
-        if len(self._elements) > DEEPEST:
-            raise DataError("elements are nested too deeply", where=self._where, expected=f"{DEEPEST} at most")
+        if len(self._elements) > MAX_DEPTH:
+            raise DataError("elements are nested too deeply", where=self._where, expected=f"{MAX_DEPTH} at most")
         if self._current is None and self._elements == self._row:
             self._current = XmlRow(self._parser.CurrentLineNumber, {name: [] for name in self._fields})
             self._characters = 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from tfattn import console, files
 from tfattn.config.show import to_yaml
-from tfattn.data.split import VALIDATION
+from tfattn.data.split_config import VALIDATION
 from tfattn.data.summary import SUMMARY, read_summary
 from tfattn.evaluation import report, sections, warnings
 from tfattn.runs.run import Run

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.data.split import TRAIN
+from tfattn.data.split_config import TRAIN
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Section, Table, Text
 from tfattn.evaluation.token_frequencies import counted, surprise

@@ -1,1 +1,1 @@
-"""File formats, for training and for predictions alike: kinds, encodings, delimiters, values, limits, chats."""
+"""File formats for training and prediction: kinds, encodings, delimiters, values, limits and chat templates."""

@@ -1,4 +1,4 @@
-"""How the messages of a chat are written as one text: ChatML, as SmolLM2 and many others have it."""
+"""The ChatML template of chats, used by SmolLM2 and other models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ ASSISTANT: Role = "assistant"
 
 
 class Message(NamedTuple):
-    """What somebody says."""
+    """A message of a chat."""
 
     role: Role
     content: str
 
 
 class Piece(NamedTuple):
-    """A part of a written chat that is turned into tokens by itself.
+    """A part of a formatted chat that is tokenized separately.
 
     Attributes:
-        text: of it, or the name of a special token.
-        is_special: whether it is the name of one.
-        is_answer: whether the assistant writes it.
+        text: the text, or the name of a special token.
+        is_special: whether `text` is the name of a special token.
+        is_answer: whether the piece is written by the assistant.
     """
 
     text: str
@@ -31,11 +31,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatTemplate:
-    """A message is `begin`, its role, a line end, what is said, `end`, and a line end.
+    """A chat template. A message is `begin`, its role, a line feed, its content, `end`, and a line feed.
 
     Args:
         begin, end: special tokens.
-        system: what is said before a chat that does not begin with a system message; None for nothing.
+        system: system message of chats without a system message; None for no message.
 
     Example:
         >>> pieces = ChatTemplate().pieces([Message("user", "Hi")], is_answered=False)
@@ -49,23 +49,23 @@ class ChatTemplate:
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
-        """The special tokens that a vocabulary has to have."""
+        """The special tokens that the vocabulary must have."""
         return self.begin, self.end
 
     def pieces(self, messages: Sequence[Message], *, is_answered: bool) -> list[Piece]:
-        """Write a chat.
+        """Format a chat.
 
         Args:
-            messages: in order.
-            is_answered: whether that is all; else the assistant is to go on.
+            messages: the messages, in order.
+            is_answered: whether the chat is complete; otherwise a generation prompt for the assistant is added.
         """
         if self.system is not None and (not messages or messages[0].role != "system"):
             messages = [Message("system", self.system), *messages]
         found: list[Piece] = []
         for role, content in messages:
             is_answer = role == ASSISTANT
-            # Told apart, an answer has the tokens that a model writes behind what it is asked with.
-            said = [Piece(f"{role}\n"), Piece(content, is_answer=True)] if is_answer else [Piece(f"{role}\n{content}")]
-            found += [Piece(self.begin, is_special=True), *said]
+            # A separate answer has the same tokens as text that the model generates after the prompt.
+            body = [Piece(f"{role}\n"), Piece(content, is_answer=True)] if is_answer else [Piece(f"{role}\n{content}")]
+            found += [Piece(self.begin, is_special=True), *body]
             found += [Piece(self.end, is_special=True, is_answer=is_answer), Piece("\n")]
         return found if is_answered else [*found, Piece(self.begin, is_special=True), Piece(f"{ASSISTANT}\n")]

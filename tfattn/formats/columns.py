@@ -1,14 +1,14 @@
-"""What a role is read from in a table: one column, or several, which give a list of texts."""
+"""Columns of roles in a table: a column, or a list of columns for a list of texts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-# A column; or a list of texts, each of a column, or of several with a space between them.
+# A column, or a list of texts, each from a column or from several columns joined by spaces.
 Columns = str | list[str | list[str]]
 
 
 def as_columns(columns: Any) -> Columns:
-    """Write the numbers of columns as texts, as headers have them.
+    """Convert the numbers of columns to texts.
 
     Example:
         >>> as_columns([1, [2, 3]])
@@ -18,7 +18,7 @@ def as_columns(columns: Any) -> Columns:
 
 
 def columns_in(columns: Columns) -> Iterator[str]:
-    """Yield all columns that a role is read from.
+    """Yield all columns of a role.
 
     Example:
         >>> list(columns_in([["sent2", "ending0"], "ending1"]))
@@ -32,13 +32,13 @@ def columns_in(columns: Columns) -> Iterator[str]:
 
 
 def value_of(columns: Columns, cell: Callable[[str], str]) -> str | list[str]:
-    """Read the value of a role: a text, or a list of texts, without empty ones at its end.
+    """Read the value of a role: a text, or a list of texts without trailing empty texts.
 
-    A text of several columns is empty where one of them is.
+    A text of several columns is empty if one of the columns is empty.
 
     Args:
-        columns: of the role.
-        cell: what stands in a column.
+        columns: the columns of the role.
+        cell: returns the value of a column.
 
     Example:
         >>> row = {"sent2": "He", "ending0": "sits.", "ending1": "runs.", "ending2": ""}
@@ -47,14 +47,14 @@ def value_of(columns: Columns, cell: Callable[[str], str]) -> str | list[str]:
     """
     if isinstance(columns, str):
         return cell(columns)
-    texts = [cell(one) if isinstance(one, str) else _joined([cell(column) for column in one]) for one in columns]
+    texts = [cell(group) if isinstance(group, str) else _join([cell(column) for column in group]) for group in columns]
     while texts and not texts[-1].strip():
         texts.pop()
     return texts
 
 
 def even(values: Sequence[str | list[str]]) -> list[str | list[str]]:
-    """Make lists of texts equally long by empty texts behind the shorter ones; texts stay as they are.
+    """Pad lists of texts to the same length with empty texts; texts are unchanged.
 
     Example:
         >>> even([["a", "b", "c"], ["d", "e"]])
@@ -64,5 +64,5 @@ def even(values: Sequence[str | list[str]]) -> list[str | list[str]]:
     return [[*value, *[""] * (longest - len(value))] if isinstance(value, list) else value for value in values]
 
 
-def _joined(cells: list[str]) -> str:
+def _join(cells: list[str]) -> str:
     return " ".join(cells) if all(cell.strip() for cell in cells) else ""

@@ -1,4 +1,4 @@
-"""Sentences whose words have tags: a word a line, a column for each thing known of it, a blank line between."""
+"""Tagged sentences in CoNLL format: a word per line with columns, a blank line between sentences."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from tfattn.errors import ConfigError, DataError
 from tfattn.features import TAGS, TEXT
 from tfattn.formats.columns import Columns
 from tfattn.formats.limits import LONGEST_TEXT, too_long
-from tfattn.formats.parts import MOST_REST, Part
+from tfattn.formats.parts import MAX_REST, Part
 from tfattn.formats.source import Row, Source
 from tfattn.formats.tag_schemes import Scheme, TagError, of_characters, to_iob2
 from tfattn.formats.text_files import check_encoding, lines, parts
@@ -23,20 +23,19 @@ _BLANKS = re.compile("[ \t]+")  # not the spaces of other scripts, which words m
 class ConllFile(Source):
     """The columns of the CoNLL shared tasks, such as those of CoNLL-2003. A row is a sentence.
 
-    Its role `text` is the words with a space between them, and `tags` the list of their tags in IOB2, whatever the file
-    has; without spaces it has a tag for each character, as its word says. A space within a word, which only files with
-    another delimiter can have, becomes a no-break space. Lines that begin with -DOCSTART- are left out.
+    The role `text` is the words joined by spaces, and `tags` the list of tags, converted to IOB2; without spaces there
+    is a tag per character. A space within a word, possible with another delimiter, becomes a no-break space. Lines that
+    start with -DOCSTART- are skipped.
 
     Args:
-        path: the file, or its address: gs://bucket/eng.train; one whose name ends in .gz or .bz2 is read as what it
-            holds.
-        fields: which column each role is, counted from 1, or with a minus sign from the end. Roles are `text`, whose
-            column has the words, and `tags`; others become lists of what stands there.
-        scheme: how tags say where entities begin: "iob1", "iob2" or "bioes".
-        delimiter: what stands between columns; spaces or tabs by default.
-        spaces: whether words have a space between them; false for languages that are written without, such as Chinese,
-            whether a line is a word or a character.
-        encoding: the encoding of the file; a byte-order mark is left out.
+        path: the file, or its remote address: gs://bucket/eng.train; names with .gz or .bz2 are decompressed.
+        fields: role: column, counted from 1, or from the end with a minus sign. Roles are `text`, the column of words,
+            and `tags`; other roles become lists of values.
+        scheme: tagging scheme of the file: "iob1", "iob2" or "bioes".
+        delimiter: separator of columns; by default spaces or tabs.
+        spaces: whether words are separated by spaces; false for languages without spaces, such as Chinese, with a word
+            or a character per line.
+        encoding: the encoding of the file; a byte-order mark is skipped.
 
     Raises:
         ConfigError: the delimiter is not one character, the encoding is unknown, or a column is 0.
@@ -78,7 +77,7 @@ class ConllFile(Source):
 
     @classmethod
     def of_inputs(cls, path: str, columns: Mapping[str, Columns], how: FileFormat) -> "ConllFile":
-        """Open a file of which only the words are read: of the first column, where a model was trained on no number."""
+        """Open a file of words, in the first column unless the model was trained on a numbered column."""
         column = str(columns.get(TEXT))
         number = int(column) if re.fullmatch(r"-?[1-9]\d*", column, re.ASCII) else 1
         return cls(path=path, fields={TEXT: number}, encoding=how.encoding, **how.options)
@@ -90,8 +89,8 @@ class ConllFile(Source):
         """Read every sentence, in the order of the file.
 
         Raises:
-            DataError: the file cannot be read, a line has not as many columns as the others, or a tag cannot stand
-                where it does; names file and line.
+            DataError: the file cannot be read, a line has another number of columns, or a tag is invalid; names file
+                and line.
         """
         [span] = (part or Part()).spans
         count = 0
@@ -102,7 +101,7 @@ class ConllFile(Source):
             raise DataError("the file holds no sentences", where=str(self.path))
 
     def _sentences(self, span: Any) -> Iterator[tuple[int, list[list[str]]]]:
-        """Yield the number of the first line of each sentence, and the columns of its words."""
+        """Yield the first line number of each sentence, and the columns of its words."""
         records: list[list[str]] = []
         width = number = 0
         for number, line in enumerate(lines(self.path, self.encoding, span=span), start=span.line if span else 1):
@@ -139,8 +138,8 @@ class ConllFile(Source):
         return len(record)
 
     def _row(self, number: int, records: Sequence[Sequence[str]]) -> Row:
-        places = {role: column - 1 if column > 0 else column for role, column in self._columns.items()}
-        fields: dict[str, Any] = {role: [record[place] for record in records] for role, place in places.items()}
+        indices = {role: column - 1 if column > 0 else column for role, column in self._columns.items()}
+        fields: dict[str, Any] = {role: [record[index] for record in records] for role, index in indices.items()}
         words = [NO_BREAK_SPACE.join(word.split()) or NO_BREAK_SPACE for word in fields.get(TEXT, ())]
         if TEXT in fields:
             fields[TEXT] = (" " if self.spaces else "").join(words)
@@ -152,9 +151,9 @@ class ConllFile(Source):
             except TagError as error:
                 raise DataError(
                     f"a tag that is not {self.scheme}",
-                    where=f"{self.path}:{number + error.place}",
+                    where=f"{self.path}:{number + error.index}",
                     expected=error.expected,
-                    received=repr(fields[TAGS][error.place]),
+                    received=repr(fields[TAGS][error.index]),
                     remedy=error.remedy,
                 ) from None
             if words and not self.spaces:
@@ -163,11 +162,11 @@ class ConllFile(Source):
 
 
 def _rest_of_sentence(chunk: bytes, file: BinaryIO) -> bytes | None:
-    """Read on to the end of a sentence, a blank line; None where it is longer than any row may be."""
+    """Read up to the end of a sentence, a blank line; None if the rest is longer than a row may be."""
     rest = b""
-    while line := file.readline(MOST_REST):
+    while line := file.readline(MAX_REST):
         rest += line
-        if len(rest) >= MOST_REST:
+        if len(rest) >= MAX_REST:
             return None
         if not line.strip() and line.endswith(b"\n") and (rest != line or chunk.endswith(b"\n")):
             break

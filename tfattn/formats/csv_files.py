@@ -1,4 +1,4 @@
-"""Rows of a table in a text file: comma, tab or otherwise separated."""
+"""Rows of a delimited text file, such as CSV or TSV."""
 
 import csv
 import json
@@ -26,21 +26,20 @@ Read = Callable[[list[str]], Any]
 
 
 class CsvFile(Source):
-    """A table, such as a spreadsheet saves it. A field may have 1,048,576 characters, a row 16,777,216.
+    """A delimited text file. A field has at most 1,048,576 characters, a row 16,777,216.
 
     Args:
-        path: the file, or its address: gs://bucket/rows.csv; one whose name ends in .gz or .bz2 is read as what it
-            holds.
-        fields: what each column is for, role: column. Roles are `text`, or `text_a` and `text_b`, and `label`; a
-            column is named as in the header, or counted from 1 where there is none. A list of columns gives a list of
-            texts, such as choices; of a list in it, the texts of its columns become one, with spaces between them.
-        delimiter: what stands between fields; by default a tab where the file's name ends in .tsv, else a comma.
-        encoding: the encoding of the file; a byte-order mark is left out.
-        quoting: whether a field may stand in double quotes, so that it can hold delimiters and line breaks.
-        header: whether the first row names the columns.
+        path: the file, or its remote address: gs://bucket/rows.csv; names with .gz or .bz2 are decompressed.
+        fields: role: column. Roles are `text`, or `text_a` and `text_b`, and `label`. A column is a name of the header,
+            or a number from 1 without a header. A list of columns gives a list of texts, such as choices; a nested list
+            joins the texts of its columns by spaces.
+        delimiter: separator of fields; by default a tab for names with .tsv, otherwise a comma.
+        encoding: the encoding of the file; a byte-order mark is skipped.
+        quoting: whether fields may be in double quotes, and then have delimiters and line breaks.
+        header: whether the first row has the names of columns.
 
     Raises:
-        ConfigError: the delimiter is not one character, the encoding is unknown, or a column is not a number where
+        ConfigError: the delimiter is not one character, the encoding is unknown, or a column is not a number although
             there is no header.
 
     Example:
@@ -109,12 +108,12 @@ class CsvFile(Source):
             )
 
     def _rest_of_row(self, chunk: bytes, file: BinaryIO) -> bytes | None:
-        """Read the rest of the last row of a chunk; None where that cannot be told."""
-        behind = file.tell()
+        """Read the rest of the last row of a chunk; None if its end cannot be determined."""
+        chunk_end = file.tell()
         rest = rest_of_line(file)
         if rest is None or not self.quoting or b'"' not in chunk and b'"' not in rest:
             return rest
-        # A quoted field may hold line feeds: only whoever reads all rows of the chunk knows where the last one ends.
+        # A quoted field may have line feeds, so the end of the last row is known only after parsing the chunk.
         read = 0
 
         def decoded() -> Iterator[str]:
@@ -131,7 +130,7 @@ class CsvFile(Source):
         except (csv.Error, UnicodeError):
             return None
         finally:
-            file.seek(behind)
+            file.seek(chunk_end)
         return file.read(read - len(chunk))
 
     def _records(self, span: Span | None = None) -> Iterator[tuple[str, list[str]]]:
@@ -154,7 +153,7 @@ class CsvFile(Source):
         return {"delimiter": self.delimiter, "quoting": csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE}
 
     def _unreadable(self, row: "_RowLines", error: str) -> DataError:
-        """Make the error of an unreadable row, with the place where the wrong field begins."""
+        """Create the error of an unreadable row, with the location of the invalid field."""
         quotes = "if quotes are plain text, set `quoting: false`."
         if error.startswith("field larger"):
             line, column = self._unfinished(row)
@@ -171,22 +170,22 @@ class CsvFile(Source):
         return DataError(f"the row cannot be read ({error})", where=row.where, remedy=remedy)
 
     def _unfinished(self, row: "_RowLines") -> tuple[int, int]:
-        """Return line and column, from 1, of the field that is too long, or else of the last, which does not end."""
+        """Return line and column, from 1, of the field that is too long, or of the last field, which is not closed."""
         csv.field_size_limit(2 * LONGEST_ROW)
         [fields] = csv.reader(row.lines, **self._dialect)
-        column = next((place for place, field in enumerate(fields) if len(field) > LONGEST_TEXT), len(fields) - 1)
+        column = next((index for index, field in enumerate(fields) if len(field) > LONGEST_TEXT), len(fields) - 1)
         lines_before = sum(len(re.findall("\r\n|\r|\n", field)) for field in fields[:column])
         return row.first + lines_before, column + 1
 
     def _ragged(self, record: list[str], width: int, where: str) -> DataError:
-        """Make the error of a row that has another number of fields than the first."""
+        """Create the error of a row with another number of fields than the first row."""
         if len(record) == width + 1 and not record[-1]:
             remedy = "The row ends in a delimiter and the first row does not: let both of them, or neither."
         elif any(field != field.lstrip() and field.lstrip().startswith('"') for field in record):
-            remedy = "A quote opens a field only right behind the delimiter: take out the spaces between them."
+            remedy = "A quote opens a field only directly after the delimiter: remove the spaces between them."
         else:
             remedy = (
-                f"Fields that hold {self.delimiter!r} must stand in double quotes; if quotes are plain text, set "
+                f"Fields that hold {self.delimiter!r} must be in double quotes; if quotes are plain text, set "
                 "`quoting: false`; if something else separates fields, set `delimiter`."
             )
         return DataError(
@@ -194,13 +193,13 @@ class CsvFile(Source):
         )
 
     def _columns(self, first: list[str], where: str) -> dict[str, Read]:
-        """Find the columns of each role; return what reads its value from a record."""
+        """Find the columns of each role; return a reader of its value by role."""
         names = first if self.header else [str(number) for number in range(1, len(first) + 1)]
-        places: dict[str, list[int]] = {}
-        for place, name in enumerate(names):
-            places.setdefault(name, []).append(place)
+        indices: dict[str, list[int]] = {}
+        for index, name in enumerate(names):
+            indices.setdefault(name, []).append(index)
         for role, column in ((role, column) for role, columns in self.fields.items() for column in columns_in(columns)):
-            if column not in places:
+            if column not in indices:
                 raise DataError(
                     f"there is no column for `{role}`",
                     where=where,
@@ -208,22 +207,22 @@ class CsvFile(Source):
                     received=repr(column),
                     remedy=self._remedy(column, first),
                 )
-            if len(places[column]) > 1:
+            if len(indices[column]) > 1:
                 raise DataError(
                     f"several columns are called {column!r}",
                     where=where,
                     expected=f"one, for `{role}`",
-                    received=f"columns {listed(str(place + 1) for place in places[column])}",
+                    received=f"columns {listed(str(index + 1) for index in indices[column])}",
                     remedy="Rename all but one of them in the first row.",
                 )
-        place_of = {column: found[0] for column, found in places.items()}
+        index_of = {column: found[0] for column, found in indices.items()}
         return {
-            role: itemgetter(place_of[columns]) if isinstance(columns, str) else _list_of(columns, place_of)
+            role: itemgetter(index_of[columns]) if isinstance(columns, str) else _list_of(columns, index_of)
             for role, columns in self.fields.items()
         }
 
     def _remedy(self, column: str, first: list[str]) -> str:
-        """Suggest what to do where a column is not found among the fields of the first row."""
+        """Suggest a remedy for a column that is not in the first row."""
         start = first[0].lstrip().lower()
         if start.startswith("{"):
             return "The file seems to hold JSON lines: set `name: jsonl`."
@@ -240,16 +239,16 @@ class CsvFile(Source):
         )
 
 
-def _list_of(columns: Columns, places: dict[str, int]) -> Read:
-    return lambda record: value_of(columns, lambda column: record[places[column]])
+def _list_of(columns: Columns, indices: dict[str, int]) -> Read:
+    return lambda record: value_of(columns, lambda column: record[indices[column]])
 
 
 class _RowLines:
-    """The lines of a file for a csv.reader, of which those of the row that is being read are kept.
+    """The lines of a file for a csv.reader; the lines of the current row are kept.
 
     Attributes:
-        lines: those of the row, so far.
-        first: the number of the first of them.
+        lines: the lines of the current row so far.
+        first: number of the first line of the current row.
     """
 
     def __init__(self, path: AnyPath, encoding: str, span: Span | None):
@@ -264,7 +263,7 @@ class _RowLines:
         return f"{self._path}:{self.first}"
 
     def begin(self) -> None:
-        """Begin a row with the next line."""
+        """Start a row at the next line."""
         self.first += len(self.lines)
         self.lines.clear()
         self._size = 0

@@ -1,4 +1,4 @@
-"""A guess of a table's delimiter, for messages where the stated one finds no columns."""
+"""Detection of the delimiter of a table, for error messages about missing columns."""
 
 import csv
 from collections.abc import Collection, Sequence
@@ -7,14 +7,14 @@ DELIMITERS = (",", ";", "\t", "|")
 
 
 def likely_delimiter(lines: Sequence[str], columns: Collection[str]) -> str | None:
-    """Guess the delimiter that divides all lines into equally many fields, and best finds the names of columns.
+    """Detect the delimiter that splits all lines into the same number of fields and finds the most column names.
 
     Args:
         lines: the first lines of a file.
-        columns: names that the first line should have; numbers where it has no names.
+        columns: expected names of columns in the first line, or numbers without a header.
 
     Returns:
-        the delimiter; None where none of the usual ones divides all lines alike.
+        the delimiter; None if no common delimiter splits all lines into the same number of fields.
 
     Example:
         >>> likely_delimiter(["Text;Label", "Pump, hot;Leak"], ["Text"])
@@ -24,7 +24,7 @@ def likely_delimiter(lines: Sequence[str], columns: Collection[str]) -> str | No
     for delimiter in DELIMITERS:
         try:
             rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
-        except csv.Error:  # such as a field that is too long, where nothing divides it
+        except csv.Error:  # such as a field that is too long without this delimiter
             continue
         whole = rows[:-1] if len(rows) > 2 else rows  # the last row may continue after these lines
         widths = set(map(len, whole))

@@ -1,4 +1,4 @@
-"""The file formats of rows: each has one class, which reads it for training and for predictions."""
+"""File formats of rows, with the source class that reads each of them."""
 
 from typing import Literal, NamedTuple
 
@@ -7,8 +7,8 @@ class Format(NamedTuple):
     """A file format.
 
     Attributes:
-        source: the class that reads it, a `Source`, as `module:Class`.
-        suffixes: of file names that are always of this format, in lower case.
+        source: the `Source` class of the format, as `module:Class`.
+        suffixes: lowercase suffixes of file names that imply the format.
     """
 
     source: str
@@ -22,7 +22,7 @@ FILE_FORMATS = {
     "parquet": Format("tfattn.formats.parquet_files:ParquetFile", (".parquet",)),
     "squad": Format("tfattn.formats.squad_files:SquadFile"),
 }
-# What `--format` can be: also lines of text, and a csv whose delimiter is a tab.
+# Values of `--format`: a format, "text" for lines of text, or "tsv" for a csv with tabs.
 InputKind = Literal[("text", "tsv", *FILE_FORMATS)]
 INPUT_KINDS: dict[str, InputKind] = {".txt": "text", ".tsv": "tsv"} | {
     suffix: kind for kind, format in FILE_FORMATS.items() for suffix in format.suffixes

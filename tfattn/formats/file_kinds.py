@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from tfattn.errors import DataError
 from tfattn.files import AnyPath
 
-HEAD = 4096  # bytes, by which a kind is recognized
-CHUNK = 1 << 16  # bytes that are decoded at once
+HEAD = 4096  # bytes that identify a kind
+CHUNK = 1 << 16  # bytes per decoding step
 NUL = "a NUL character"
 
 _SAVE = "Save it as text, such as CSV in UTF-8, and name that file as `path`."
 _UNPACK = "Unpack it, and name the file inside as `path`."
 _RENAME = "Let its name end in {}, or unpack it and name the file inside as `path`."
-# The beginnings of files, kinds and remedies; the first match counts. Workbooks are ZIP archives of certain names.
+# Magic bytes, kinds and remedies; the first match wins. Workbooks are ZIP archives with certain names.
 _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"PK\x03\x04.*(xl/|docProps/|_rels/|\[Content_Types\]|opendocument)", "a workbook, such as Excel's .xlsx", _SAVE),
     (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook of an older Excel (.xls)", _SAVE),
@@ -36,7 +36,7 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"%PDF-", "a PDF document", _SAVE),
     (rb"version https://git-lfs", "a pointer of Git LFS to a file that is not here", "Fetch it: `git lfs pull`."),
 )
-# UTF-32's come first, because UTF-16's are the start of them.
+# UTF-32 before UTF-16, whose marks are prefixes of those of UTF-32.
 _BYTE_ORDER_MARKS = {
     b"\xff\xfe\0\0": "utf-32",
     b"\0\0\xfe\xff": "utf-32",
@@ -47,19 +47,19 @@ _BYTE_ORDER_MARKS = {
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place in a file that is not text: its line, and what was found there."""
+class BadLine:
+    """The line of a file that is not text, and the invalid content."""
 
     line: int
     received: str
 
 
 def check_kind(path: AnyPath) -> None:
-    """Refuse a file that begins as one of a kind that is not text.
+    """Check that the magic bytes of a file are not those of a binary format.
 
     Raises:
-        DataError: says what the file seems to be, and what to do with it.
-        OSError: it cannot be read.
+        DataError: the file seems to be binary; names the kind and a remedy.
+        OSError: the file cannot be read.
     """
     if found := likely_kind(_head(path)):
         kind, remedy = found
@@ -73,30 +73,30 @@ def check_kind(path: AnyPath) -> None:
 
 
 def likely_kind(head: bytes) -> tuple[str, str] | None:
-    """Guess from its first bytes what a file is that is not text, and what to do with it; None where it may be text."""
+    """Return the kind of a binary file by its magic bytes, and a remedy; None if the file may be text."""
     return next(((kind, remedy) for start, kind, remedy in _KINDS if re.match(start, head, re.DOTALL)), None)
 
 
-def not_text(path: AnyPath, encoding: str, place: Place) -> DataError:
-    """Make the error of a line that cannot be decoded; its remedy names the encoding that the file seems to have."""
+def not_text(path: AnyPath, encoding: str, bad_line: BadLine) -> DataError:
+    """Create the error of a line that cannot be decoded, with the likely encoding as remedy."""
     likely = likely_encoding(_head(path), encoding)
     if likely:
         remedy = f"The file seems to be {likely}: set `encoding: {likely}`."
-    elif place.received == NUL:
+    elif bad_line.received == NUL:
         remedy = "Remove it, or check that the file is text."
     else:
         remedy = "Set `encoding:` to that of the file, such as cp1252, latin-1, utf-16 or gb18030."
     return DataError(
         "the row cannot be decoded",
-        where=f"{path}:{place.line}",
+        where=f"{path}:{bad_line.line}",
         expected=f"{encoding} text",
-        received=place.received,
+        received=bad_line.received,
         remedy=remedy,
     )
 
 
-def first_undecodable(path: AnyPath, encoding: str) -> Place:
-    """Find the line in which decoding a file fails, which Python, reading ahead, does not tell."""
+def first_undecodable(path: AnyPath, encoding: str) -> BadLine:
+    """Find the first line that cannot be decoded, which Python does not report because of read-ahead."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
     with path.open("rb") as file:
@@ -108,11 +108,11 @@ def first_undecodable(path: AnyPath, encoding: str) -> Place:
             except UnicodeDecodeError as error:
                 decoder.setstate(state)
                 good = decoder.decode(error.object[len(state[0]) : error.start])
-                return Place(line + good.count("\n"), f"byte 0x{error.object[error.start]:02x}")
+                return BadLine(line + good.count("\n"), f"byte 0x{error.object[error.start]:02x}")
             except UnicodeError as error:  # such as UTF-16 without its byte-order mark
-                return Place(line, str(error))
+                return BadLine(line, str(error))
             if not chunk:
-                return Place(line, "something else")
+                return BadLine(line, "something else")
 
 
 def _head(path: AnyPath) -> bytes:
@@ -121,7 +121,7 @@ def _head(path: AnyPath) -> bytes:
 
 
 def likely_encoding(head: bytes, stated: str) -> str:
-    """Guess the encoding of a text from its first bytes; empty where they do not tell, or it is the stated one."""
+    """Detect the encoding of a text by its first bytes; empty if unknown or the stated encoding."""
     stated = codecs.lookup(stated).name
     for mark, name in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):

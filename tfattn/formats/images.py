@@ -1,4 +1,4 @@
-"""Recognition of images by their first bytes: of which kind they are and how large, before anything is decoded."""
+"""Recognition of images by their header: format and size, without decoding."""
 
 import re
 import struct
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from tfattn.errors import DataError
 
-# Names of files that are taken for images. Not all of them are read: one that is not is refused, not passed over.
+# Suffixes of images. Images of unsupported formats are refused, not skipped.
 SUFFIXES = frozenset(
     (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp")
     + (".webp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".svg")
 )
 READ = "JPEG, PNG, GIF or BMP"
-LONGEST_SIDE = 8192  # pixels: decoded, a square of it takes 200 MB
+LONGEST_SIDE = 8192  # pixels; a decoded square takes 200 MB
 LARGEST = 64 << 20  # bytes of a file
 _FETCH_AGAIN = "Fetch it again, or remove it."
-# The beginnings of kinds that are not read.
+# Magic bytes of unsupported formats.
 _OTHERS: tuple[tuple[bytes, str], ...] = (
     (rb"RIFF....WEBP", "WebP"),
     (rb"II\*\0|MM\0\*", "TIFF"),
@@ -30,7 +30,7 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
 
 @dataclass(frozen=True)
 class Header:
-    """What the first bytes of an image say: its kind, and its size in pixels."""
+    """The header of an image: its format, and its size in pixels."""
 
     kind: str
     height: int
@@ -38,15 +38,15 @@ class Header:
 
 
 def check_image(data: bytes, where: str, *, max_side: int = LONGEST_SIDE) -> Header:
-    """Read the header of an image; refuse what is none, of another kind, or too large to be decoded.
+    """Read and check the header of an image.
 
     Args:
-        data: of the whole file.
-        where: its path, for messages.
-        max_side: the most pixels of its height or width.
+        data: the bytes of the whole file.
+        where: path of the file, for messages.
+        max_side: maximum height and width in pixels.
 
     Raises:
-        DataError: says what it seems to be, and what to do with it.
+        DataError: the file is not an image of a supported format, or is too large; names the remedy.
     """
     header = header_of(data)
     if header is None:
@@ -73,7 +73,7 @@ def check_image(data: bytes, where: str, *, max_side: int = LONGEST_SIDE) -> Hea
 
 
 def header_of(data: bytes) -> Header | None:
-    """Read the kind and the size of an image; None where it is none of those that are read, or ends too soon."""
+    """Read the format and the size of an image; None for an unsupported format or a truncated header."""
     for start, kind, size_of in _KINDS:
         if data.startswith(start):
             try:
@@ -84,20 +84,20 @@ def header_of(data: bytes) -> Header | None:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
-    """Find the frame of a JPEG: segments follow each other, each behind a marker and its length."""
-    place = 2
+    """Find the frame header among the segments of a JPEG, each of which starts with a marker and its length."""
+    offset = 2
     while True:
-        while data[place] == 0xFF and data[place + 1] == 0xFF:  # filling
-            place += 1
-        marker = data[place + 1]
-        if data[place] != 0xFF or marker == 0xDA:  # pixels begin, and there was no frame
+        while data[offset] == 0xFF and data[offset + 1] == 0xFF:  # fill bytes
+            offset += 1
+        marker = data[offset + 1]
+        if data[offset] != 0xFF or marker == 0xDA:  # start of pixel data without a frame header
             raise IndexError
         if marker in range(0xC0, 0xD0) and marker not in (0xC4, 0xC8, 0xCC):
-            return struct.unpack_from(">HH", data, place + 5)
+            return struct.unpack_from(">HH", data, offset + 5)
         if marker == 0x01 or marker in range(0xD0, 0xD8):  # markers without a length
-            place += 2
+            offset += 2
         else:
-            place += 2 + struct.unpack_from(">H", data, place + 2)[0]
+            offset += 2 + struct.unpack_from(">H", data, offset + 2)[0]
 
 
 def _png_size(data: bytes) -> tuple[int, int]:
@@ -112,7 +112,7 @@ def _gif_size(data: bytes) -> tuple[int, int]:
 
 def _bmp_size(data: bytes) -> tuple[int, int]:
     width, height = struct.unpack_from("<ii", data, 18)
-    return abs(height), width  # negative where the first line is the topmost
+    return abs(height), width  # negative if the first row is the top row
 
 
 _KINDS: tuple[tuple[bytes, str, Callable[[bytes], tuple[int, int]]], ...] = (

@@ -1,4 +1,4 @@
-"""Lines that hold a JSON object, and their values as texts."""
+"""JSON objects of lines, and their values as text."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ def object_of(line: str, where: str) -> dict[str, Any]:
         where: file and line number, for the message.
 
     Raises:
-        DataError: the line is not a JSON object; names the place.
+        DataError: the line is not a JSON object; names file and line.
     """
     try:
         entry = json.loads(line)
@@ -30,7 +30,7 @@ def object_of(line: str, where: str) -> dict[str, Any]:
 
 
 def value_of(entry: dict[str, Any], key: str, where: str) -> Any:
-    """Read a value: a list or an object as it stands, any other as by `text_of`; raises as that does."""
+    """Read a value: lists and objects unchanged, other values as text; raises as `text_of`."""
     value = entry.get(key)
     if not isinstance(value, (dict, list)):
         return text_of(entry, key, where)
@@ -42,7 +42,7 @@ def texts_of(entry: dict[str, Any], key: str, where: str) -> list[str]:
     """Read a value that is a list of texts.
 
     Raises:
-        DataError: the key is missing, or its value is something else, or not Unicode text; names the place.
+        DataError: the key is missing, or the value is not a list of Unicode texts; names file and line.
     """
     value = value_of(entry, key, where)
     if not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
@@ -56,15 +56,15 @@ def texts_of(entry: dict[str, Any], key: str, where: str) -> list[str]:
 
 
 def text_of(entry: dict[str, Any], key: str, where: str) -> str:
-    """Read a value as text: numbers and booleans as JSON writes them, null as an empty text.
+    """Read a value as text: numbers and booleans in JSON notation, null as an empty text.
 
     Args:
         entry: the object.
-        key: of the value.
+        key: the key of the value.
         where: file and line number, for the message.
 
     Raises:
-        DataError: the key is missing, or its value is nested or not Unicode text; names the place.
+        DataError: the key is missing, or the value is nested or not Unicode text; names file and line.
     """
     if key not in entry:
         expected = f"one of {listed(entry)}"

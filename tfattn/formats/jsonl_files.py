@@ -1,4 +1,4 @@
-"""Rows of a file that holds a JSON object per line."""
+"""Rows of a JSON Lines file."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,14 @@ from tfattn.formats.training_file import FileFormat
 
 
 class JsonLinesFile(Source):
-    """A JSON object per line; numbers and booleans become text, null an empty value; lists and objects stay
-    what they are, for targets that are made of them.
+    """A JSON object per line. Numbers and booleans become text, null an empty value; lists and objects are unchanged.
 
-    A value may have 1,048,576 characters, a line 16,777,216.
+    A value has at most 1,048,576 characters, a line 16,777,216.
 
     Args:
-        path: the file, or its address: gs://bucket/rows.jsonl; one whose name ends in .gz or .bz2 is read as what it
-            holds.
-        fields: what each key is for, role: key. Roles are `text`, or `text_a` and `text_b`, and `label`.
-        encoding: the encoding of the file; a byte-order mark is left out.
+        path: the file, or its remote address: gs://bucket/rows.jsonl; names with .gz or .bz2 are decompressed.
+        fields: role: key. Roles are `text`, or `text_a` and `text_b`, and `label`.
+        encoding: the encoding of the file; a byte-order mark is skipped.
 
     Raises:
         ConfigError: the encoding is unknown.

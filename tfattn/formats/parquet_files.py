@@ -1,4 +1,4 @@
-"""Rows of a table in a Parquet file."""
+"""Rows of a Parquet file."""
 
 import importlib.util
 from collections.abc import Iterator, Mapping
@@ -17,14 +17,13 @@ BATCH_ROWS = 1024
 
 
 class ParquetFile(Source):
-    """A table in a Parquet file. Values are read as those of the source `jsonl`: numbers, dates and booleans become
-    text, null an empty value; lists and objects stay what they are. A value may have 1,048,576 characters.
+    """A Parquet file. Numbers, dates and booleans become text, null an empty value; lists and objects are unchanged.
 
-    It needs the package pyarrow.
+    A value has at most 1,048,576 characters. Requires the package pyarrow.
 
     Args:
-        path: the file, or its address: gs://bucket/rows.parquet.
-        fields: what each column is for, role: column, as of the source `csv`.
+        path: the file, or its remote address: gs://bucket/rows.parquet.
+        fields: role: column, as of the source `csv`.
 
     Raises:
         ConfigError: pyarrow is not installed.
@@ -52,7 +51,7 @@ class ParquetFile(Source):
         source = cls(path=path, fields=dict(columns))
         with source._opened() as file:
             present = set(file.schema_arrow.names)
-        # As in any table, an input is in the column that it was trained on, or in that of its own name.
+        # An input is in the column that it was trained on, or in the column of its own name.
         source.fields = {
             name: name if name in present and not present.issuperset(columns_in(trained_on)) else trained_on
             for name, trained_on in columns.items()
@@ -60,7 +59,7 @@ class ParquetFile(Source):
         return source
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
-        """Read every row, in the order of the file; its place is the number of the row, from 1."""
+        """Read every row, in the order of the file; its location is the number of the row, from 1."""
         with self._opened() as file:
             names = self._columns(file.schema_arrow.names)
             number = 0
@@ -85,7 +84,7 @@ class ParquetFile(Source):
             raise self._damaged(error) from None
 
     def _columns(self, present: list[str]) -> list[str]:
-        """List the columns that are read."""
+        """List the columns to read."""
         wanted = {column: role for role, columns in self.fields.items() for column in columns_in(columns)}
         for column, role in wanted.items():
             if present.count(column) != 1:
@@ -118,13 +117,13 @@ class ParquetFile(Source):
 
 
 def _plain(value: Any, name: str, where: str) -> Any:
-    """Convert a value to what JSON has, such as a date to text."""
+    """Convert a value to a JSON type, such as a date to text."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_plain(one, name, where) for one in value]
+        return [_plain(element, name, where) for element in value]
     if isinstance(value, dict):
-        return {str(key): _plain(one, name, where) for key, one in value.items()}
+        return {str(key): _plain(element, name, where) for key, element in value.items()}
     if isinstance(value, bytes):
         raise DataError(
             f"the value of {name!r} is bytes", where=where, expected="text", remedy="Write the column as strings."

@@ -1,7 +1,7 @@
-"""Parts of files that can be read each for itself: about equally large, and ending where a line, or a row, ends.
+"""Parts of files of similar size, which end with a line or row and are read independently.
 
-Where parts end follows from the file alone, so any number of processes reads the same parts. A part knows the SHA-256
-of its bytes: a file that changes while it is read is found out.
+Parts depend on the file only, so any number of processes reads the same parts. A part has the SHA-256 of its bytes, so
+changes of a file while it is read are detected.
 """
 
 import codecs
@@ -15,8 +15,8 @@ from tfattn.errors import DataError
 from tfattn.files import AnyPath, CompressedPath
 
 PART_BYTES = 8 << 20
-MOST_REST = 64 << 20  # bytes of one line: as many as the longest row may have
-# Encodings in which the byte of a line feed, or of a quote, may be part of another character.
+MAX_REST = 64 << 20  # bytes of a line, enough for the longest row
+# Encodings in which the byte of a line feed or a quote may be part of another character.
 _INDIVISIBLE = (
     "utf-16",
     "utf-32",
@@ -32,12 +32,12 @@ _INDIVISIBLE = (
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a file, whole lines.
+    """A range of whole lines of a file.
 
     Attributes:
-        begin, end: its bytes.
-        line: the number of its first line, from 1.
-        sha256: of its bytes.
+        begin, end: offsets in bytes, end excluded.
+        line: number of the first line, from 1.
+        sha256: SHA-256 of the bytes.
     """
 
     begin: int
@@ -47,7 +47,7 @@ class Span:
 
     @staticmethod
     def of(data: bytes, begin: int, line: int) -> "Span":
-        """Describe bytes that stand at a place in a file."""
+        """Create the span of bytes at an offset of a file."""
         return Span(begin, begin + len(data), line, hashlib.sha256(data).hexdigest())
 
 
@@ -56,9 +56,9 @@ class Part:
     """A part of a source.
 
     Attributes:
-        spans: of each of the files that are read side by side, None for the whole of one.
-        path: the file, where a source has several of which each is read for itself; else empty.
-        source: which of several sources, where they are read as one.
+        spans: a span for each of the files that are read in parallel; None for a whole file.
+        path: the file, if a source reads several files separately; otherwise empty.
+        source: name of the source in a concatenation of sources; otherwise empty.
     """
 
     spans: tuple[Span | None, ...] = (None,)
@@ -67,7 +67,7 @@ class Part:
 
 
 def is_divisible(path: AnyPath, encoding: str) -> bool:
-    """Tell whether a file can be divided behind the byte of a line feed; a compressed one is read from its begin."""
+    """Return whether a file can be divided after the byte of a line feed; compressed files cannot."""
     if isinstance(path, CompressedPath):
         return False
     name = codecs.lookup(encoding).name.replace("_", "-")
@@ -84,12 +84,12 @@ def spans(
 
     Args:
         path: the file.
-        whole: whether to take it as one span.
-        finish: given the first bytes of a span, and the file behind them, the rest of the last row; None where that
-            cannot be told, and all that is left is one span. By default the rest of the line.
+        whole: whether the whole file is one span.
+        finish: function of the first bytes of a span, and the file after them, that returns the rest of the last row;
+            None if its end cannot be determined, and the rest of the file is one span. By default the rest of the line.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     finish = finish or (lambda _, file: rest_of_line(file))
     begin, line = 0, 1
@@ -108,38 +108,38 @@ def spans(
 
 
 def rest_of_line(file: BinaryIO) -> bytes | None:
-    """Read the rest of a line; None where it is longer than any line may be."""
-    rest = file.readline(MOST_REST)
-    return None if len(rest) == MOST_REST and not rest.endswith(b"\n") else rest
+    """Read the rest of a line; None if it is longer than MAX_REST."""
+    rest = file.readline(MAX_REST)
+    return None if len(rest) == MAX_REST and not rest.endswith(b"\n") else rest
 
 
 def rest_before(file: BinaryIO, is_next: Callable[[bytes], bool]) -> bytes | None:
-    """Read the rest of a line, and the lines before the next that `is_next`; None where there is none for very long."""
+    """Read up to the next line that `is_next`; None if there is no such line within MAX_REST bytes."""
     rest = rest_of_line(file)
     if rest is None:
         return None
     read, size = [rest], len(rest)
-    while size < MOST_REST and (line := file.readline(MOST_REST)):
+    while size < MAX_REST and (line := file.readline(MAX_REST)):
         if is_next(line):
             file.seek(-len(line), io.SEEK_CUR)
             return b"".join(read)
         read.append(line)
         size += len(line)
-    return None if size >= MOST_REST else b"".join(read)
+    return None if size >= MAX_REST else b"".join(read)
 
 
 def open_span(path: AnyPath, span: Span | None) -> BinaryIO:
-    """Open a file, or one span of it, to be read once from its begin to its end.
+    """Open a file, or a span of it, for a single sequential read.
 
-    Raises, as it is read:
-        DataError: the bytes are no longer those that the span was made of.
+    Raises, while it is read:
+        DataError: the bytes have changed since the span was created.
     """
     file = path.open("rb")
     return io.BufferedReader(_SpanBytes(file, path, span), 1 << 20) if span else file
 
 
 class _SpanBytes(io.RawIOBase):
-    """The bytes of a span, held against its SHA-256 when they have all been read."""
+    """The bytes of a span, verified against its SHA-256 at the end."""
 
     def __init__(self, file: BinaryIO, path: AnyPath, span: Span):
         self._file, self._path, self._span = file, path, span
@@ -169,5 +169,5 @@ class _SpanBytes(io.RawIOBase):
 
 
 def _count_lines(data: bytes) -> int:
-    """Count line feeds, carriage returns, and pairs of them as one; no span begins within a pair."""
+    """Count line feeds, carriage returns, and pairs of both as one; no span starts within a pair."""
     return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")

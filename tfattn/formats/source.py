@@ -16,10 +16,9 @@ class Row:
     """One row of raw values.
 
     Attributes:
-        fields: the value of each role (`text`, or `text_a` and `text_b`; `label`): a text, empty where the file has
-            none, or where files can hold them a list or an object. Of an image the bytes of its file; None where it is
-            left out.
-        where: file and line, or of a row that is a file of its own its path; for messages.
+        fields: the value of each role (`text`, or `text_a` and `text_b`; `label`): a text, which may be empty; a list
+            or an object, if the format has them; for an image the bytes of its file, or None if it is left out.
+        where: file and line, or the path of a row that is a file; for messages.
     """
 
     fields: dict[str, Any]
@@ -27,14 +26,14 @@ class Row:
 
 
 class Source:
-    """The contract: a source reads the rows of a file, each value under its role.
+    """The contract: a source reads the rows of a file, with values by role.
 
     Attributes:
         path: the file.
-        fields: role -> the column or key that holds it, or the columns.
-        format: how rows stand in the file, so that `tfattn predict` can read others like it; None where it cannot.
-        rows_are_files: whether each row is a file of its own, whose path is its place; else that is a file and a line.
-        has_examples: whether rows are examples already, which another tool has made: as JSON, under the role `example`.
+        fields: role -> column or key, or columns.
+        format: format of the file, for prediction from similar files by `tfattn predict`; None if not supported.
+        rows_are_files: whether each row is a file, located by its path; otherwise rows are located by file and line.
+        has_examples: whether rows are precomputed examples of another tool, as JSON in the role `example`.
     """
 
     path: AnyPath
@@ -45,24 +44,24 @@ class Source:
 
     @classmethod
     def of_inputs(cls, path: str, columns: Mapping[str, Columns], how: FileFormat) -> "Source":
-        """Open a file whose rows are to be predicted: it needs the inputs of a model, and nothing else.
+        """Open a file for prediction, which needs only the inputs of a model.
 
         Args:
             path: the file.
-            columns: each input, and the column that it was trained on.
-            how: the file's format.
+            columns: input -> column that it was trained on.
+            how: format of the file.
 
         Raises:
-            DataError: the file cannot be read, or has no such columns.
+            DataError: the file cannot be read, or lacks a column.
         """
         return cls(path=path, fields=dict(columns), **how.options)
 
     def add_columns(self, names: Sequence[str]) -> None:
-        """Read some columns by their own names too, those that no role has."""
+        """Add columns as roles of the same name, unless these exist."""
         self.fields |= {name: name for name in names if name not in self.fields}
 
     def parts(self) -> Iterator[Part]:
-        """Divide the rows into parts that can be read each for itself; one part where the file cannot be divided.
+        """Divide the rows into parts that are read independently; a single part if the file cannot be divided.
 
         Raises:
             DataError: the file cannot be read.
@@ -70,11 +69,10 @@ class Source:
         yield Part()
 
     def rows(self, part: Part | None = None) -> Iterator[Row]:
-        """Read every row, or those of a part, in the order of the file.
+        """Read all rows, or the rows of a part, in the order of the file.
 
         Raises:
-            DataError: the file is missing or empty, has changed since it was divided, or a row cannot be read; names
-                file and line.
+            DataError: the file is missing, empty or changed, or a row cannot be read; names file and line.
         """
         raise NotImplementedError
 
@@ -82,6 +80,6 @@ class Source:
         """Compute the SHA-256 of the file.
 
         Raises:
-            DataError: it cannot be read.
+            DataError: the file cannot be read.
         """
         return fingerprint(self.path)

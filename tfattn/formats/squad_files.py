@@ -1,4 +1,4 @@
-"""Questions about paragraphs, with answers that stand in them: the JSON of SQuAD 1.1 and 2.0, as it comes."""
+"""Questions, contexts and answers in the JSON format of SQuAD 1.1 and 2.0."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,21 +13,19 @@ from tfattn.formats.source import Row, Source
 from tfattn.formats.text_files import check_is_file
 from tfattn.formats.training_file import FileFormat
 
-LARGEST = 1 << 30  # bytes: the file is read as a whole
+LARGEST = 1 << 30  # bytes; the whole file is in memory
 ANSWERS = "answers"
 FIELDS = ("question", "context", ANSWERS, "title", "id")
 
 
 class SquadFile(Source):
-    """A file of SQuAD's form. A row is a question.
+    """A file in the format of SQuAD. A row is a question.
 
-    Its roles are `question`, `context`, `answers`, a list of {"text": ..., "start": ...}, none where the question is
-    impossible to answer, `title`, of the article, and `id`. A place in the file, such as `train.json:17`, is the
-    seventeenth question.
+    Roles are `question`, `context`, `answers`, a list of {"text": ..., "start": ...} that is empty for unanswerable
+    questions, `title` of the article, and `id`. The location `train.json:17` is the seventeenth question.
 
     Args:
-        path: the file, or its address: gs://bucket/train-v2.0.json; one whose name ends in .gz or .bz2 is read as what
-            it holds.
+        path: the file, or its remote address: gs://bucket/train-v2.0.json; names with .gz or .bz2 are decompressed.
 
     Example:
         source = SquadFile(path="train-v1.1.json")
@@ -51,12 +49,12 @@ class SquadFile(Source):
         """Read every question, in the order of the file.
 
         Raises:
-            DataError: the file cannot be read, or is not of this form; names the article, paragraph and question.
+            DataError: the file cannot be read, or is not in this format; names the article, paragraph and question.
         """
         number = 0
-        for place, article in _each(self._read(), "data", str(self.path)):
-            title = _text(article, "title", place) if "title" in article else ""
-            for inner, paragraph in _each(article, "paragraphs", place):
+        for location, article in _each(self._read(), "data", str(self.path)):
+            title = _text(article, "title", location) if "title" in article else ""
+            for inner, paragraph in _each(article, "paragraphs", location):
                 context = _text(paragraph, "context", inner)
                 for where, question in _each(paragraph, "qas", inner):
                     number += 1
@@ -95,7 +93,7 @@ class SquadFile(Source):
 
 
 def _each(inside: dict[str, Any], key: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a list, each with its place."""
+    """Yield the objects of a list with their locations."""
     entries = inside.get(key)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise DataError(
@@ -111,16 +109,16 @@ def _each(inside: dict[str, Any], key: str, where: str) -> Iterator[tuple[str, d
 def _answers(question: dict[str, Any], where: str) -> list[dict[str, Any]]:
     answers = []
     if question.get("is_impossible") is not True:
-        for place, answer in _each(question, ANSWERS, where):
+        for location, answer in _each(question, ANSWERS, where):
             start = answer.get("answer_start")
             if type(start) is not int:
                 raise DataError(
                     "`answer_start` is no whole number",
-                    where=place,
-                    expected="a place in the context",
+                    where=location,
+                    expected="an offset in the context",
                     received=json.dumps(start)[:40],
                 )
-            answers.append({"text": _text(answer, "text", place), "start": start})
+            answers.append({"text": _text(answer, "text", location), "start": start})
     return answers
 
 

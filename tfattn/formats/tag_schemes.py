@@ -1,8 +1,8 @@
-"""How tags say where entities begin and end: the schemes of files, and IOB2, which is what rows hold.
+"""Tagging schemes of files, and conversion to IOB2, the scheme of rows.
 
-    iob1    I-PER inside; B-PER only where an entity follows another one of its type at once (CoNLL-2003's own files)
+    iob1    I-PER inside; B-PER only if an entity directly follows another entity of its type (files of CoNLL-2003)
     iob2    B-PER at the first word of each entity, I-PER at the others
-    bioes   as iob2, but E-PER at the last word of several and S-PER at a single one
+    bioes   as iob2, but E-PER at the last of several words and S-PER at a single word
 
 Words that belong to no entity have the tag O.
 """
@@ -18,24 +18,24 @@ _PREFIXES: dict[str, str] = {"iob1": BEGIN + INSIDE, "iob2": BEGIN + INSIDE, "bi
 
 
 class TagError(Exception):
-    """A tag that cannot stand where it does.
+    """An invalid tag.
 
     Attributes:
-        place: of the tag in its sentence.
-        expected: what could stand there.
-        remedy: what to do about it.
+        index: index of the tag in its sentence.
+        expected: the valid tags at this index.
+        remedy: the remedy.
     """
 
-    def __init__(self, place: int, expected: str, remedy: str = ""):
+    def __init__(self, index: int, expected: str, remedy: str = ""):
         super().__init__(expected)
-        self.place, self.expected, self.remedy = place, expected, remedy
+        self.index, self.expected, self.remedy = index, expected, remedy
 
 
 def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
     """Convert the tags of a sentence.
 
     Raises:
-        TagError: a tag is none of the scheme's, or cannot stand where it does.
+        TagError: a tag is not in the scheme, or is invalid after the previous tag.
 
     Example:
         >>> to_iob2(["I-PER", "I-PER", "O", "I-LOC", "B-LOC"], "iob1")
@@ -43,14 +43,14 @@ def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
     """
     converted = []
     before = ""  # the type of the entity that the next word may continue
-    for place, tag in enumerate(tags):
-        prefix, kind = _parts(tag, scheme, place)
+    for index, tag in enumerate(tags):
+        prefix, kind = _parts(tag, scheme, index)
         if scheme == "bioes" and before and (prefix in (BEGIN, SINGLE) or kind != before):
-            raise TagError(place, f"I-{before} or E-{before}, as the entity before has no end")
+            raise TagError(index, f"I-{before} or E-{before}, as the entity before has no end")
         begins = prefix in (BEGIN, SINGLE) or kind != before
         if begins and prefix in (INSIDE, END) and scheme != "iob1":
             iob1 = "Where the file tags entities from their first word on so, set `scheme: iob1`."
-            raise TagError(place, f"B-{kind} where an entity begins", iob1 if scheme == "iob2" else "")
+            raise TagError(index, f"B-{kind} where an entity begins", iob1 if scheme == "iob2" else "")
         converted.append(f"{BEGIN if begins else INSIDE}-{kind}" if kind else OUTSIDE)
         before = "" if prefix in (END, SINGLE) else kind
     if scheme == "bioes" and before:
@@ -59,7 +59,7 @@ def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 
 class Span(NamedTuple):
-    """An entity: its type, the place of its first word and that of its last."""
+    """An entity: its type, and the indices of its first and last word."""
 
     label: str
     first: int
@@ -74,16 +74,16 @@ def spans(tags: Sequence[str]) -> list[Span]:
         [Span(label='PER', first=0, last=1), Span(label='LOC', first=3, last=3)]
     """
     found: list[Span] = []
-    for place, tag in enumerate(tags):
+    for index, tag in enumerate(tags):
         if tag.startswith(BEGIN):
-            found.append(Span(type_of(tag), place, place))
+            found.append(Span(type_of(tag), index, index))
         elif tag != OUTSIDE:
-            found[-1] = found[-1]._replace(last=place)
+            found[-1] = found[-1]._replace(last=index)
     return found
 
 
 def of_characters(word: str, tag: str) -> list[str]:
-    """Give each character of a word its tag.
+    """Expand the tag of a word to its characters.
 
     Example:
         >>> of_characters("罗马", "B-LOC")
@@ -94,16 +94,16 @@ def of_characters(word: str, tag: str) -> list[str]:
 
 
 def type_of(tag: str) -> str:
-    """Return the type of the entity that a tag speaks of; "" of O."""
+    """Return the entity type of a tag; "" for O."""
     return "" if tag == OUTSIDE else tag[2:]
 
 
-def _parts(tag: str, scheme: Scheme, place: int) -> tuple[str, str]:
-    """Divide a tag into its prefix and the type of the entity; O has neither."""
+def _parts(tag: str, scheme: Scheme, index: int) -> tuple[str, str]:
+    """Split a tag into prefix and entity type; both are empty for O."""
     prefix, dash, kind = tag.partition("-")
     if tag == OUTSIDE:
         return "", ""
     if not kind or prefix not in _PREFIXES[scheme]:
         forms = ", ".join(f"{letter}-TYPE" for letter in _PREFIXES[scheme])
-        raise TagError(place, f"O, {forms}", "Check which column `fields.tags` names, and `scheme`.")
+        raise TagError(index, f"O, {forms}", "Check which column `fields.tags` names, and `scheme`.")
     return prefix, kind

@@ -1,4 +1,4 @@
-"""How every text file is opened: line by line, within limits, and nothing that is not a file of text."""
+"""Reading of text files line by line, with checks of length, encoding and kind."""
 
 import io
 import stat
@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 from tfattn import files
 from tfattn.errors import ConfigError, DataError
 from tfattn.files import AnyPath, CompressedPath
-from tfattn.formats.file_kinds import NUL, Place, check_kind, first_undecodable, not_text
+from tfattn.formats.file_kinds import NUL, BadLine, check_kind, first_undecodable, not_text
 from tfattn.formats.limits import LONGEST_ROW, too_long
 from tfattn.formats.parts import Span, is_divisible, open_span, spans
 
@@ -25,10 +25,10 @@ _OTHERS = {
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse what Python does not know as an encoding of text.
+    """Check that Python supports a text encoding.
 
     Raises:
-        ConfigError: there is no such encoding.
+        ConfigError: the encoding is unknown.
     """
     try:
         "".encode(encoding)
@@ -42,10 +42,10 @@ def check_encoding(encoding: str) -> None:
 
 
 def fingerprint(path: AnyPath) -> str:
-    """Compute the SHA-256 of a file as it stands, compressed or not.
+    """Compute the SHA-256 of a file, without decompression.
 
     Raises:
-        DataError: it is not a regular file, or cannot be read.
+        DataError: the path is not a regular file, or cannot be read.
     """
     try:
         check_is_file(path)
@@ -57,7 +57,7 @@ def fingerprint(path: AnyPath) -> str:
 def parts(
     path: AnyPath, encoding: str, *, finish: Callable[[bytes, BinaryIO], bytes | None] | None = None
 ) -> Iterator[Span | None]:
-    """Divide a text file into spans for `lines`, see `spans`; an empty or compressed one gives None, the whole.
+    """Divide a text file into spans for `lines`, see `spans`; None, the whole file, if it is empty or compressed.
 
     Raises:
         DataError: the file is missing, or not a regular file.
@@ -82,14 +82,14 @@ def lines(
     end: Literal["", "\n"] = "",
     longest: int = LONGEST_ROW,
 ) -> Iterator[str]:
-    """Read the lines of a text file with their ends; byte-order marks are left out.
+    """Read the lines of a text file with their ends; byte-order marks are skipped.
 
     Args:
         path: the file.
-        encoding: its encoding.
-        span: the part of it that is read; all by default.
-        end: what ends a line: "\\n" alone, or if empty "\\n", "\\r" or both.
-        longest: the most characters of a line; no more are ever held.
+        encoding: the encoding of the file.
+        span: the span to read; by default the whole file.
+        end: line end: only "\\n", or if empty "\\n", "\\r" or both.
+        longest: maximum number of characters of a line, which limits memory.
 
     Raises:
         DataError: the file is missing, empty, not a regular file, not text or not in this encoding, changes while it is
@@ -103,10 +103,10 @@ def lines(
             first = span.line if span else 1
             for number, line in enumerate(iter(lambda: file.readline(longest + 2), ""), start=first):
                 if "\0" in line:
-                    raise not_text(path, encoding, Place(number, NUL))
+                    raise not_text(path, encoding, BadLine(number, NUL))
                 if number == 1:
                     if line.startswith(_REVERSED_MARK):
-                        raise not_text(path, encoding, Place(number, "a byte-order mark with its bytes reversed"))
+                        raise not_text(path, encoding, BadLine(number, "a byte-order mark with its bytes reversed"))
                     line = line.lstrip(_MARK)  # several, where programs have added one each
                 if len(line) > longest and len(line.rstrip("\r\n")) > longest:
                     raise too_long("the line", f"{path}:{number}", longest)
@@ -120,10 +120,10 @@ def lines(
 
 
 def check_is_file(path: AnyPath) -> None:
-    """Refuse what is not a file that can be read again and again.
+    """Check that a path is a regular file, which can be read several times.
 
     Raises:
-        DataError: it is missing, or something else.
+        DataError: the path is missing or not a regular file.
     """
     try:
         mode = path.stat().st_mode

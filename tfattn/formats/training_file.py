@@ -1,4 +1,4 @@
-"""The format and columns of a training file, which an export keeps so that files like it can be predicted."""
+"""Format and columns of a training file, stored in exports for prediction from similar files."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -17,9 +17,9 @@ class FileFormat:
 
     Attributes:
         kind: "text" (a row is a line), or a name of FILE_FORMATS, such as "csv" (with any delimiter).
-        encoding: of the file; a byte-order mark is skipped.
-        delimiter, quoting, header: of a csv, as `CsvFile` takes them.
-        options: settings of another format, as its class takes them.
+        encoding: encoding of the file; a byte-order mark is skipped.
+        delimiter, quoting, header: options of a csv, see `CsvFile`.
+        options: options of another format, see its class.
     """
 
     kind: Literal[("text", *FILE_FORMATS)]
@@ -32,13 +32,13 @@ class FileFormat:
 
 @dataclass(frozen=True)
 class TrainingFile:
-    """The file from which the inputs of a model were read.
+    """The file of the inputs that a model was trained on.
 
     Attributes:
-        columns: each input, and the column or key that it was read from; or the columns, of a list of texts.
-        missing: the texts that stand for a missing number.
-        suffix: of the file's name, in lower case, such as ".csv".
-        format: the file's format; None where only its source knows it.
+        columns: input -> column or key, or columns for a list of texts.
+        missing: markers of a missing number.
+        suffix: lowercase suffix of the file name, such as ".csv".
+        format: format of the file; None if only its source defines it.
 
     Example:
         TrainingFile(columns={"text": "Description"}, suffix=".csv", format=FileFormat("csv", delimiter=";"))
@@ -50,12 +50,12 @@ class TrainingFile:
     format: FileFormat | None = None
 
     def write(self, path: Path) -> None:
-        """Write it as JSON."""
+        """Write the description as JSON."""
         files.write_json(path, asdict(self))
 
     @staticmethod
     def read(path: Path, *, remedy: str) -> "TrainingFile":
-        """Read what `write` wrote.
+        """Read the description.
 
         Raises:
             DataError: the file is damaged; names the remedy.

@@ -17,7 +17,7 @@ from tfattn.data.prepare import Facts, read_facts
 from tfattn.data.raw_rows import read_rows
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN
-from tfattn.data.split import TRAIN
+from tfattn.data.split_config import TRAIN
 from tfattn.data.transforms import FromRecords, Transform
 from tfattn.errors import DataError
 from tfattn.preprocessing.preprocessor import Preprocessor

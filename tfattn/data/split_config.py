@@ -1,4 +1,4 @@
-"""Which rows train and which measure."""
+"""The `split` section: division of rows into training, validation and test rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,33 +10,31 @@ from pydantic import Field, NonNegativeInt
 from tfattn.config.relations import Below, NotWith, OnlyWith
 from tfattn.config.types import Fraction
 from tfattn.data.class_targets import NUMBERS, seem_numbers
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
-# The most parts that groups are divided into to meet a fraction, so that each part has its part of the classes.
-MOST_PARTS = 20
+# Maximum number of folds of groups that approximate a fraction, so that each fold has enough rows of each class.
+MAX_PARTS = 20
 SHOWN_NUMBERS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The division of rows at random into training, validation and test rows: the same for the same seed and labels.
+    """Random split of rows into training, validation and test rows, reproducible for the same seed and labels.
 
     Args:
-        validation: fraction of the rows that measure during training; not used where the data have a
-            `validation_source`, nor with `folds`.
-        test: fraction of the rows that are kept aside for the end.
-        stratify: whether each class is divided by the same fractions, with a row in each part where it has enough.
-        group: a role of the source, such as `sample`: rows that have the same value there stay in one part, so that
-            none is measured on what training has seen of it. Fractions are then met as well as whole groups can.
-        hold_out: rows that are kept aside for the end by what stands in them, role: values, such as `panel: [LODC]`;
-            instead of `test`.
-        folds: divides what is not kept aside into so many parts, one of which measures; instead of `validation`.
-        fold: which of them, from 0.
+        validation: fraction of validation rows; ignored with a `validation_source` or with `folds`.
+        test: fraction of test rows.
+        stratify: whether each class is split by the same fractions, with at least one row per split if possible.
+        group: a role of the source, such as `sample`. Rows with the same value stay in one split, which prevents leaks
+            between splits. Fractions are then approximated by whole groups.
+        hold_out: test rows by value, role: values, such as `panel: [LODC]`; instead of `test`.
+        folds: number of folds of cross-validation, one of which is the validation split; instead of `validation`.
+        fold: index of the validation fold, from 0.
 
     Raises:
-        ConfigError: nothing is left to train on.
+        ConfigError: no rows are left for training.
 
     Example:
         parts = Split(validation=0.2).assign(["leak", "noise"] * 10, seed=7)
@@ -62,43 +60,42 @@ class Split:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles of the source that it looks at, beside the class."""
+        """The roles of the source that the split reads, in addition to the class."""
         return (*([self.group] if self.group else []), *(self.hold_out or {}))
 
     def is_held_out(self, fields: dict[str, str]) -> bool:
-        """Tell whether a row is kept aside for the end by what stands in it."""
+        """Return whether `hold_out` makes a row a test row."""
         return any(fields[role].strip() in values for role, values in (self.hold_out or {}).items())
 
     def assign(
         self,
-        classes: Sequence[str] | Coded,
+        classes: Sequence[str] | DictionaryEncoded,
         seed: int,
         *,
-        places: Sequence[str] | None = None,
+        locations: Sequence[str] | None = None,
         with_validation: bool = True,
-        groups: Sequence[str] | Coded | None = None,
+        groups: Sequence[str] | DictionaryEncoded | None = None,
     ) -> dict[str, np.ndarray]:
-        """Divide rows.
+        """Assign rows to splits.
 
         Args:
             classes: the class of each row.
             seed: not negative.
-            places: file and line of each row, for messages.
+            locations: file and line of each row, for messages.
             with_validation: whether validation rows are taken from these rows.
-            groups: the group of each row, whose rows stay together.
+            groups: the group of each row; the rows of a group stay together.
 
         Returns:
-            The row numbers of each part that is not empty, ascending.
+            the row indices of each split that is not empty, ascending.
 
         Raises:
-            DataError: some classes have one row only, which cannot both train and measure; or there are too few rows,
-                or groups.
+            DataError: a class has a single row, or there are too few rows or groups.
             ConfigError: there are more folds than rows of some class.
         """
-        classes = classes if isinstance(classes, Coded) else Coded.of(classes)
-        groups = groups if groups is None or isinstance(groups, Coded) else Coded.of(groups)
+        classes = classes if isinstance(classes, DictionaryEncoded) else DictionaryEncoded.of(classes)
+        groups = groups if groups is None or isinstance(groups, DictionaryEncoded) else DictionaryEncoded.of(groups)
         if (with_validation and (self.validation or self.folds)) or self.test:
-            _check_classes(classes, places)
+            _check_classes(classes, locations)
         if groups is None and not self.folds:
             return self._by_rows(classes, seed, self.validation if with_validation else 0.0)
         rows = {TRAIN: np.arange(len(classes))} if groups is not None else self._by_rows(classes, seed, 0.0)
@@ -110,26 +107,26 @@ class Split:
         return rows
 
     def _take(self, rows, part, classes, groups, seed, *, fraction: float, folds: int | None = None) -> None:
-        """Move one fold of the training rows to another part, or about a fraction of them."""
+        """Move a fold of the training rows, or about a fraction of them, to another split."""
         some = rows[TRAIN]
         classes = classes[some]
         groups = None if groups is None else groups[some]
         taken = [self.fold]
         if not folds:
             most = min(len(groups.names), max(classes.counts.values()) if self.stratify else len(classes))
-            count, folds = _nearest(fraction, most)
+            count, folds = _closest_ratio(fraction, most)
             taken = list(range(count))
-        # It imports scikit-learn, for which only the process that divides the rows has to wait.
+        # Imported late, because only the process that splits the rows needs scikit-learn.
         from tfattn.data.folds import fold_of_rows
 
         is_taken = np.isin(fold_of_rows(classes, groups, folds=folds, seed=seed, stratify=self.stratify), taken)
         rows[part], rows[TRAIN] = some[is_taken], some[~is_taken]
 
-    def _by_rows(self, classes: Coded, seed: int, validation: float) -> dict[str, np.ndarray]:
+    def _by_rows(self, classes: DictionaryEncoded, seed: int, validation: float) -> dict[str, np.ndarray]:
         stratum_of_row = classes.codes if self.stratify else np.zeros(len(classes), np.int32)
         counts = np.bincount(stratum_of_row)
-        num_validation = _apportioned(counts, validation, counts - 1)
-        num_test = _apportioned(counts, self.test, counts - 1 - num_validation)
+        num_validation = _apportion(counts, validation, counts - 1)
+        num_test = _apportion(counts, self.test, counts - 1 - num_validation)
         shuffled = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed]))).permutation(len(classes))
         by_stratum = shuffled[np.argsort(stratum_of_row[shuffled], kind="stable")]
         parts: dict[str, list[np.ndarray]] = {TRAIN: [], VALIDATION: [], TEST: []}
@@ -142,17 +139,17 @@ class Split:
         return {name: np.sort(np.concatenate(rows)) for name, rows in parts.items() if sum(map(len, rows))}
 
 
-def _nearest(fraction: float, most: int) -> tuple[int, int]:
-    """Find how many of how many equal parts come nearest to a fraction: at least one, and not all."""
-    parts = range(2, max(2, min(most, max(MOST_PARTS, round(1 / fraction)))) + 1)
+def _closest_ratio(fraction: float, most: int) -> tuple[int, int]:
+    """Find the ratio count / folds closest to a fraction, with 1 <= count < folds."""
+    parts = range(2, max(2, min(most, max(MAX_PARTS, round(1 / fraction)))) + 1)
     return min(
         ((min(max(round(fraction * number), 1), number - 1), number) for number in parts),
         key=lambda pair: abs(pair[0] / pair[1] - fraction),
     )
 
 
-def _apportioned(counts: np.ndarray, fraction: float, most: np.ndarray) -> np.ndarray:
-    """Divide a fraction of all rows among strata by largest remainder: at least one row of each, at most `most`."""
+def _apportion(counts: np.ndarray, fraction: float, most: np.ndarray) -> np.ndarray:
+    """Apportion a fraction of all rows to strata by largest remainder: at least 1 and at most `most` rows each."""
     exact = counts * fraction
     rows = np.floor(exact).astype(np.int64)
     missing = round(float(exact.sum())) - int(rows.sum())
@@ -160,27 +157,27 @@ def _apportioned(counts: np.ndarray, fraction: float, most: np.ndarray) -> np.nd
     return np.minimum(np.maximum(rows, int(fraction > 0)), most)
 
 
-def _check_classes(classes: Coded, places: Sequence[str] | None) -> None:
+def _check_classes(classes: DictionaryEncoded, locations: Sequence[str] | None) -> None:
     counts = classes.counts
     is_rare = np.array([count == 1 for count in counts.values()], bool)
     if not is_rare.any():
         return
     rare = {classes.names[classes.codes[row]]: row for row in np.flatnonzero(is_rare[classes.codes])}
-    places = places or [f"row:{row}" for row in range(len(classes))]
+    locations = locations or [f"row:{row}" for row in range(len(classes))]
     name, row = next(iter(rare.items()))
     if seem_numbers(counts):
         raise DataError(
             "the column of the label seems to hold numbers",
-            where=places[row].rpartition(":")[0],
+            where=locations[row].rpartition(":")[0],
             expected="a few classes, each in several rows",
             received=f"{len(counts):,} different values in {len(classes):,} rows, {len(rare):,} of them in one row each"
             f", such as {listed(rare, SHOWN_NUMBERS)}",
             remedy=NUMBERS,
         )
-    lines = [f"{name!r} in line {places[row].rpartition(':')[2]}" for name, row in rare.items()]
+    lines = [f"{name!r} in line {locations[row].rpartition(':')[2]}" for name, row in rare.items()]
     raise DataError(
         f"the class {name!r} has one row" if len(rare) == 1 else f"{len(rare):,} classes have one row each",
-        where=places[row],
+        where=locations[row],
         expected="at least 2, one to train and one to measure",
         received=listed(lines) if len(rare) > 1 else "",
         remedy="Add rows of such classes, take them out, or give a `validation_source`.",

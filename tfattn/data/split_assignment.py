@@ -1,29 +1,29 @@
-"""Which rows train and which measure, and where each stands among the others."""
+"""Assignment of surveyed rows to splits."""
 
 import numpy as np
 
-from tfattn.data.coded import Coded
+from tfattn.data.dictionary_encoded import DictionaryEncoded
 from tfattn.data.section import Data
-from tfattn.data.split import TEST, TRAIN, VALIDATION
+from tfattn.data.split_config import TEST, TRAIN, VALIDATION
 from tfattn.data.survey import Survey
 from tfattn.errors import DataError, listed, nearest
 
 SPLITS = (TRAIN, VALIDATION, TEST)
 
 
-def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
+def assign_splits(data: Data, survey: Survey, seed: int) -> np.ndarray:
     """Assign every row to a split.
 
     Args:
         data: the `data` section.
-        survey: what is known of the N rows.
-        seed: of the division.
+        survey: the survey of the N rows.
+        seed: seed of the split.
 
     Returns:
-        the split of each row, its place in SPLITS: (N,) int8.
+        (N,) int8, the index in SPLITS of each row.
 
     Raises:
-        DataError: no row is complete, or none is left for a split; names the place.
+        DataError: no row is complete, or a split has no rows; names the file.
     """
     _check_complete(data, survey)
     _check_held_out(data, survey)
@@ -31,13 +31,15 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
     for source, rows in ((data.source, is_own), (data.validation_source, is_apart)):
         if source is not None and not rows.any():
             raise DataError(
-                "every row is kept aside", where=str(source.path), expected="some that `split.hold_out` leaves"
+                "every row is held out", where=str(source.path), expected="some that `split.hold_out` leaves"
             )
     numbers = np.flatnonzero(is_own)
     assigned = data.split.assign(
-        survey.strata[numbers] if data.targets.is_stratified else Coded([""], np.zeros(len(numbers), np.int32)),
+        survey.strata[numbers]
+        if data.targets.is_stratified
+        else DictionaryEncoded([""], np.zeros(len(numbers), np.int32)),
         seed,
-        places=_Places(survey, numbers),
+        locations=_Locations(survey, numbers),
         with_validation=data.validation_source is None,
         groups=survey.groups[numbers] if data.split.group else None,
     )
@@ -48,33 +50,8 @@ def divide(data: Data, survey: Survey, seed: int) -> np.ndarray:
     return split_of_row
 
 
-def keys(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Map numbers of training rows to sort keys, uint64: random, and the same in every process.
-
-    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", section 4 (SplitMix64).
-    """
-    with np.errstate(over="ignore"):
-        state = _mixed(np.asarray(seed, np.uint64) + _GOLDEN)
-        return _mixed(state + (rows.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
-
-
-def nth_keys(keys: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Map keys of training rows, (n,) uint64, to random ones of their records, by the number of each in its row."""
-    with np.errstate(over="ignore"):
-        return _mixed(keys + (numbers.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
-
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mixed(values: np.ndarray) -> np.ndarray:
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
-
-
-class _Places:
-    """The places of some rows."""
+class _Locations:
+    """The locations of selected rows."""
 
     def __init__(self, survey: Survey, numbers: np.ndarray):
         self._survey, self._numbers = survey, numbers
@@ -88,7 +65,7 @@ def _check_complete(data: Data, survey: Survey) -> None:
     present = {unit.source for unit, size in zip(survey.units, sizes, strict=True) if size}
     for key, source in data.sources.items():
         if key not in present:
-            next(source.rows())  # a file without rows tells it
+            next(source.rows())  # raises the error of a file without rows
             raise DataError(
                 "no row is complete",
                 where=str(source.path),
@@ -100,13 +77,13 @@ def _check_complete(data: Data, survey: Survey) -> None:
 
 
 def _check_held_out(data: Data, survey: Survey) -> None:
-    """Refuse a value that no row has: it is a slip, by which rows would train that are to be kept aside."""
+    """Check that each value of `hold_out` occurs: a typo would move test rows to training."""
     for role, values in (data.split.hold_out or {}).items():
         present = survey.values[role]
         for value in values:
             if value not in present:
                 raise DataError(
-                    "no row is kept aside by `split.hold_out`",
+                    "no row is held out by `split.hold_out`",
                     where=str(data.source.path),
                     expected=f"some rows with {role}: {value}",
                     received=listed(present),

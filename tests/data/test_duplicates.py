@@ -1,20 +1,20 @@
-"""Rows that say the same: the first is no repetition, and only those that measure can be leaked."""
+"""Duplicate rows: the first is not a duplicate, and only evaluation rows can be leaked."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfattn.data.repeats import repeats
+from tfattn.data.duplicates import find_duplicates
 
 rows = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.booleans()), max_size=30)
 
 
 @given(rows=rows)
-def test_what_is_said_of_each_row_is_true(rows):
+def test_every_row_is_marked_correctly(rows):
     texts, strata, is_training = (
-        np.array([row[place] for row in rows], kind) for place, kind in enumerate((np.uint64, np.int32, bool))
+        np.array([row[column] for row in rows], kind) for column, kind in enumerate((np.uint64, np.int32, bool))
     )
-    found = repeats(texts, strata, is_training)
+    found = find_duplicates(texts, strata, is_training)
     for number, (text, _, trains) in enumerate(rows):
         alike = [other for other in rows if other[0] == text]
         assert found.is_duplicate[number] == any(other[0] == text for other in rows[:number])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.data.split import Split
+from tfattn.data.split_config import Split
 from tfattn.errors import ConfigError, DataError
 
 class_sizes = st.lists(st.integers(2, 40), min_size=1, max_size=6)
@@ -61,7 +61,7 @@ def test_the_seed_decides_and_nothing_else():
 
 def test_a_class_with_one_row_is_named_with_its_place():
     with pytest.raises(DataError) as error:
-        Split().assign(["a", "b", "a"], seed=1, places=["x.csv:2", "x.csv:3", "x.csv:4"])
+        Split().assign(["a", "b", "a"], seed=1, locations=["x.csv:2", "x.csv:3", "x.csv:4"])
     assert str(error.value).startswith("x.csv:3: the class 'b' has one row: expected at least 2, one to train and one")
     with pytest.raises(DataError, match="the class 'b' has one row"):
         Split(stratify=False).assign(["a", "b", "a"], seed=1)
@@ -70,17 +70,17 @@ def test_a_class_with_one_row_is_named_with_its_place():
 def test_all_classes_with_one_row_are_named_at_once():
     classes = ["a", "b", "a", "c", *(f"d{number}" for number in range(100))]
     with pytest.raises(DataError) as error:
-        Split().assign(classes, seed=1, places=[f"x.csv:{line}" for line in range(2, 106)])
+        Split().assign(classes, seed=1, locations=[f"x.csv:{line}" for line in range(2, 106)])
     message = str(error.value)
     assert message.startswith("x.csv:3: 102 classes have one row each: expected at least 2, one to train and one to ")
     assert "received 'b' in line 3, 'c' in line 5, 'd0' in line 6, " in message
     assert "'d17' in line 23 and 82 more. Add rows of such classes, take them out" in message
 
 
-def test_numbers_with_one_row_are_told_as_what_they_are():
+def test_numbers_with_one_row_are_reported_as_numbers():
     prices = [f"{number % 30}.5" for number in range(59)]
     with pytest.raises(DataError) as error:
-        Split().assign(prices, seed=1, places=[f"x.csv:{line}" for line in range(2, 61)])
+        Split().assign(prices, seed=1, locations=[f"x.csv:{line}" for line in range(2, 61)])
     assert str(error.value).startswith(
         "x.csv: the column of the label seems to hold numbers: expected a few classes, each in several rows, received "
         "30 different values in 59 rows, 1 of them in one row each, such as 29.5. Numbers are no classes: take a "
@@ -117,7 +117,7 @@ def samples_of(rows, samples=SAMPLES):
     stratify=st.booleans(),
     seed=st.integers(0, 1000),
 )
-def test_a_group_stands_in_one_part(samples, shares, stratify, seed):
+def test_a_group_is_in_one_part(samples, shares, stratify, seed):
     if len(set(samples)) < 4:
         return
     classes = OF_SAMPLES[: len(samples)]
@@ -147,7 +147,7 @@ def test_a_share_is_of_all_rows_and_few_groups_are_divided_as_they_can():
 
 @pytest.mark.parametrize("groups", [None, SAMPLES])
 @pytest.mark.parametrize("test", [0.0, 0.1])
-def test_each_row_that_is_not_kept_aside_measures_in_one_fold(groups, test):
+def test_each_row_that_is_not_held_out_is_in_one_validation_fold(groups, test):
     folds = [Split(folds=5, fold=fold, test=test).assign(OF_SAMPLES, seed=7, groups=groups) for fold in range(5)]
     aside = folds[0].get("test", np.array([], int)).tolist()
     assert len(aside) == test * 80
@@ -164,7 +164,7 @@ def test_a_small_share_beside_folds_needs_no_more_rows():
     assert len(parts["test"]) == 2  # one of each class
 
 
-def test_rows_are_kept_aside_by_what_stands_in_them():
+def test_rows_are_held_out_by_their_values():
     split = Split(hold_out={"panel": ["A", "B"], "run": ["9"]}, group="sample")
     assert split.roles == ("sample", "panel", "run")
     rows = [("A", "1"), (" B ", "1"), ("C", "9"), ("C", "1"), ("a", "99")]
