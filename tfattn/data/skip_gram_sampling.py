@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfattn.data.splitmix64 import integers, uniform
 from tfattn.data.transforms import Batch, Transform
 from tfattn.features import NEGATIVE_IDS, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WORDS_AFTER, WORDS_BEFORE
-from tfattn.ops.context_windows import WORDS_PER_NOISE
+from tfattn.ops.context_windows import WORDS_PER_NEGATIVE
 
 SUBSAMPLE, WINDOW, NEGATIVE, ALIAS_CHOICE = range(4)  # independent random streams of a record
 
@@ -53,7 +53,7 @@ class SkipGramSampling(Transform):
             PADDING_MASK: mask,
             WORDS_BEFORE: before,
             WORDS_AFTER: after,
-            NEGATIVE_IDS: self._negatives(seeds, -(-width // WORDS_PER_NOISE)),
+            NEGATIVE_IDS: self._negatives(seeds, -(-width // WORDS_PER_NEGATIVE)),
         }
         return {**batch, **sampled}
 

@@ -91,7 +91,7 @@ def _check_keywords(node: dict[str, Any], path: str, where: str) -> None:
             raise ServingError(
                 "the keyword cannot be held to",
                 where=f"{where}#{path}/{keyword}",
-                expected=f"one of {listed(sorted(ASSERTIONS), most=50)}",
+                expected=f"one of {listed(sorted(ASSERTIONS), limit=50)}",
                 remedy=nearest(keyword, KEYWORDS - {keyword}) or "Leave it out, and check the answer for it.",
             )
         if keyword == "$ref" and not (isinstance(value, str) and value.startswith("#")):

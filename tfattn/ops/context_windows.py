@@ -6,7 +6,7 @@ import numpy as np
 from keras import ops
 
 # One word drawn at random serves as many words of a block.
-WORDS_PER_NOISE = 2
+WORDS_PER_NEGATIVE = 2
 
 
 def in_blocks(x: Any, size: int) -> Any:
