@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfattn.data.transforms import Batch, Transform, integers, uniform
 from tfattn.features import NOISE_IDS, PADDING_MASK, SEQUENCE_IDS, TOKEN_IDS, WORDS_AFTER, WORDS_BEFORE
-from tfattn.ops.context_windows import WORDS_PER_NOISE
+from tfattn.ops.context_windows import WORDS_PER_NEGATIVE
 
 LEFT_OUT, WINDOW, NOISE, EITHER = range(4)  # draws of a record
 
@@ -52,7 +52,7 @@ class WordDrawing(Transform):
             PADDING_MASK: mask,
             WORDS_BEFORE: before,
             WORDS_AFTER: after,
-            NOISE_IDS: self._noise(seeds, -(-width // WORDS_PER_NOISE)),
+            NOISE_IDS: self._noise(seeds, -(-width // WORDS_PER_NEGATIVE)),
         }
         return {**batch, **drawn}
 
