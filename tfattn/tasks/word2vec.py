@@ -13,7 +13,7 @@ from tfattn.config.types import Given
 from tfattn.features import NOISE_IDS, SEQUENCE_OUTPUT, SUBWORD_IDS, TOKEN_IDS, WEIGHTS
 from tfattn.layers.word_objectives import FullSoftmax, HierarchicalSoftmax, NegativeSampling, WordObjective
 from tfattn.models.contracts.word_predictor import WordPredictor
-from tfattn.ops.context_windows import WORDS_PER_NOISE, in_blocks
+from tfattn.ops.context_windows import WORDS_PER_NEGATIVE, in_blocks
 from tfattn.tasks.task import Task
 
 PAIRS = "pairs"  # the only loss term
@@ -98,7 +98,7 @@ class Word2Vec(Task):
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the mean loss over the target words of each position: (B, N, L)."""
         pairs, block = self._pairs(batch), self.model.block
-        words, noise = in_blocks(batch[TOKEN_IDS], block), in_blocks(batch[NOISE_IDS], block // WORDS_PER_NOISE)
+        words, noise = in_blocks(batch[TOKEN_IDS], block), in_blocks(batch[NOISE_IDS], block // WORDS_PER_NEGATIVE)
         total = self.objective.loss(self.model, outputs[SEQUENCE_OUTPUT], words, pairs, noise)
         return {PAIRS: total / ops.maximum(ops.sum(pairs, axis=-1), 1.0)}
 
