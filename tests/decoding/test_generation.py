@@ -70,7 +70,7 @@ def written(model, prompts, *, max_length=LENGTH, end_ids=(0,), limits=None, sup
             penalties=penalties,
             length_limit=limits,
             suppressed_ids=suppressed_ids,
-            num_likeliest=3,
+            num_top_logprobs=3,
         )
 
     decoded = at_once(write)(ops.convert_to_tensor(token_ids), ops.convert_to_tensor(mask))
@@ -143,8 +143,8 @@ def test_the_likeliest_tokens_are_told_with_each_token(model):
         for place, token in enumerate(texts(decoded)[row]):
             _, known = log_probabilities(model, text)
             np.testing.assert_allclose(decoded.details.log_probabilities[row, place], known[token], atol=1e-4)
-            assert decoded.details.likeliest_ids[row, place].tolist() == np.argsort(-known)[:3].tolist()
-            np.testing.assert_allclose(decoded.details.likeliest[row, place], np.sort(known)[::-1][:3], atol=1e-4)
+            assert decoded.details.top_ids[row, place].tolist() == np.argsort(-known)[:3].tolist()
+            np.testing.assert_allclose(decoded.details.top_logprobs[row, place], np.sort(known)[::-1][:3], atol=1e-4)
             text.append(token)
         assert (decoded.details.log_probabilities[row, len(text) - len(prompt) :] == 0).all()
 

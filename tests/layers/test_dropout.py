@@ -2,8 +2,11 @@
 
 import keras
 import numpy as np
+import pytest
 
-from tfattn.layers.dropout import Dropout
+from tfattn.layers.dropout import Dropout, dropout
+
+pytestmark = pytest.mark.every_backend
 
 X = np.ones((200, 50), "float32")
 
@@ -38,3 +41,44 @@ def test_its_state_has_the_same_name_each_time_and_decides_what_is_dropped():
     assert (one != two).any()
     np.testing.assert_array_equal(drop(second), one)
     np.testing.assert_array_equal(drop(second), two)
+
+
+def drop_values(x, rate, seed=1):
+    return keras.ops.convert_to_numpy(
+        keras.ops.cast(
+            dropout(keras.ops.convert_to_tensor(x), rate=rate, seed=keras.random.SeedGenerator(seed)), "float32"
+        )
+    )
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
+def test_drops_the_rate_to_a_256th_and_keeps_the_mean_exactly(rate):
+    dropped = drop_values(np.ones((500, 400), "float32"), rate)
+    nearest = round(rate * 256) / 256
+    # Four standard deviations of a mean over 200,000 draws.
+    assert abs((dropped == 0).mean() - nearest) < 4 * np.sqrt(nearest * (1 - nearest) / 200_000)
+    np.testing.assert_allclose(dropped[dropped != 0], 1 / (1 - nearest), rtol=1e-6)
+
+
+def test_every_position_is_as_likely():
+    kept = np.mean([drop_values(np.ones(37, "float32"), 0.5, seed) != 0 for seed in range(300)], axis=0)
+    assert kept.min() > 0.35 and kept.max() < 0.65
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 3, 5, 7)])
+def test_any_shape_and_type(shape):
+    for dtype in ("float32", "bfloat16"):
+        x = keras.ops.ones(shape, dtype)
+        y = dropout(x, rate=0.5, seed=keras.random.SeedGenerator(0))
+        assert tuple(y.shape) == shape
+        assert keras.backend.standardize_dtype(y.dtype) == dtype
+
+
+def test_a_rate_below_one_never_divides_by_zero():
+    assert np.isfinite(drop_values(np.ones(100, "float32"), 0.999)).all()
+
+
+def test_a_seed_decides_what_is_dropped():
+    x = np.ones((20, 20), "float32")
+    np.testing.assert_array_equal(drop_values(x, 0.5, seed=3), drop_values(x, 0.5, seed=3))
+    assert (drop_values(x, 0.5, seed=3) != drop_values(x, 0.5, seed=4)).any()

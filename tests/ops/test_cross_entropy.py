@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.ops.cross_entropy import smoothed_cross_entropy
+from tfattn.ops.cross_entropy import logistic_loss, smoothed_cross_entropy
 
 pytestmark = pytest.mark.every_backend
 
 LOGITS = np.random.default_rng(0).normal(size=(3, 4, 7)).astype("float32") * 3
 TARGETS = np.random.default_rng(1).integers(0, 7, size=(3, 4))
+SCORES = np.array([-80.0, -20.0, -1.5, 0.0, 0.3, 4.0, 12.0, 90.0], "float32")
 
 
 def gradient(function, logits):
@@ -58,3 +59,17 @@ def test_what_is_next_to_impossible_is_a_large_number_and_still_teaches():
 
     assert 80 < float(surprise(logits)) < np.inf
     np.testing.assert_allclose(gradient(surprise, logits), [[-1, 1]], atol=1e-6)
+
+
+def test_the_logistic_loss_is_the_negative_logarithm_of_the_sigmoid():
+    found = np.array(keras.ops.convert_to_numpy(logistic_loss(keras.ops.convert_to_tensor(SCORES))))
+    np.testing.assert_allclose(found, np.log1p(np.exp(-SCORES.astype("float64"))), rtol=1e-6, atol=1e-7)
+    assert np.isfinite(keras.ops.convert_to_numpy(logistic_loss(keras.ops.convert_to_tensor([-1e4, 1e4])))).all()
+
+
+def test_the_gradient_of_the_logistic_loss_is_that_of_the_formula():
+    scores = tf.constant(SCORES)
+    with tf.GradientTape() as tape:
+        tape.watch(scores)
+        total = tf.reduce_sum(2.0 * logistic_loss(scores))
+    np.testing.assert_allclose(tape.gradient(total, scores), -2 / (1 + np.exp(SCORES.astype("float64"))), atol=1e-6)

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfattn.ops.positions import of_grid, restarting, rotary, sinusoidal
+from tfattn.ops.positions import restarting, rotary, sinusoidal, sinusoidal_grid
 
 pytestmark = pytest.mark.every_backend
 
@@ -77,7 +77,7 @@ def test_positions_restart_in_every_text():
 
 
 def test_places_of_a_grid_tell_their_row_and_their_column():
-    places = array(of_grid(3, 4, 10)).reshape(3, 4, 10)
+    places = array(sinusoidal_grid(3, 4, 10)).reshape(3, 4, 10)
     rows, columns = array(sinusoidal(np.arange(3), 5)), array(sinusoidal(np.arange(4), 5))
     np.testing.assert_allclose(places[..., :5], np.repeat(rows[:, None], 4, axis=1), atol=1e-6)
     np.testing.assert_allclose(places[..., 5:], np.repeat(columns[None], 3, axis=0), atol=1e-6)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfattn.ops.segments import mean_by_row
+from tfattn.ops.pooling import mean_by_row
 from tfattn.training.prediction import Evaluator, encode, predict
 
 

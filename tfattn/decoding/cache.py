@@ -1,4 +1,4 @@
-"""The keys and values of what a decoder has read."""
+"""The key/value cache of a decoder."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,20 +9,20 @@ Pair = tuple[Any, Any]  # keys and values of a layer, (B, G, S, K) each
 
 
 class Cache(NamedTuple):
-    """What a decoder remembers of B texts, each read to a place of its own.
+    """The keys and values of B texts of different lengths.
 
-    Keys are rotated by their positions before they come here, so that it does not matter where they lie: a mask says
-    which of them belong to the text. So nothing is ever written into a large tensor: new keys are added to the few
-    recent ones, which become past from time to time.
+    Cached keys are already rotated by their positions, so that their order does not matter: a mask selects the keys of
+    a text. Large tensors are therefore never updated: new keys are appended to a few recent keys, which are merged into
+    the past from time to time.
 
-    The first axis of every tensor is that of the rows, so that rows may leave.
+    Rows are the first axis of every tensor, so that finished rows can be removed.
 
     Attributes:
-        lengths: (B,) int32, how many tokens of each text were read, the position of its next token.
-        past: keys and values of each layer, (B, G, S, K); of what was read long ago.
-        past_mask: (B, S) bool, which of them are of the text.
-        recent: keys and values of each layer, (B, G, R, K); of what was read last, the newest at the end.
-        recent_mask: (B, R) bool.
+        lengths: (B,) int32, the number of tokens read of each text, the position of its next token.
+        past: keys and values of each layer, (B, G, S, K), of earlier tokens.
+        past_mask: (B, S) bool, True at tokens of the text.
+        recent: keys and values of each layer, (B, G, R, K), of the last tokens, the newest at the end.
+        recent_mask: (B, R) bool, True at tokens of the text.
     """
 
     lengths: Any
@@ -33,17 +33,17 @@ class Cache(NamedTuple):
 
     @classmethod
     def empty(cls, batch_size: Any, *, num_layers: int, num_groups: int, head_dim: int, dtype: str) -> "Cache":
-        """Make a cache of texts of which nothing was read."""
-        nothing = ops.zeros((batch_size, num_groups, 0, head_dim), dtype=dtype)
+        """Create the cache of empty texts."""
+        empty = ops.zeros((batch_size, num_groups, 0, head_dim), dtype=dtype)
         mask = ops.zeros((batch_size, 0), dtype="bool")
-        pairs = [(nothing, nothing)] * num_layers
+        pairs = [(empty, empty)] * num_layers
         return cls(ops.zeros((batch_size,), dtype="int32"), pairs, mask, pairs, mask)
 
     def visible(self, real: Any) -> Any:
-        """Tell what T new tokens may see: what was read, and those of themselves up to their own place.
+        """Compute the mask of T new tokens, which see the cached tokens and the new tokens up to themselves.
 
         Args:
-            real: (B, T) bool, which of the new tokens belong to the texts.
+            real: (B, T) bool, True at new tokens of the texts.
 
         Returns:
             (B, 1, T, S + R + T) bool.
@@ -51,17 +51,17 @@ class Cache(NamedTuple):
         length = ops.shape(real)[1]
         before = ops.concatenate([self.past_mask, self.recent_mask], axis=1)[:, None, None]
         before = ops.broadcast_to(before, (*ops.shape(before)[:2], length, ops.shape(before)[3]))
-        places = ops.arange(length, dtype="int32")
-        own = ops.logical_and(places[:, None] >= places, real[:, None, None])
-        # A token that only fills sees itself, so that it does not see nothing.
-        own = ops.logical_or(own, places[:, None] == places)
+        positions = ops.arange(length, dtype="int32")
+        own = ops.logical_and(positions[:, None] >= positions, real[:, None, None])
+        # Padding sees itself, so that every query sees a key.
+        own = ops.logical_or(own, positions[:, None] == positions)
         return ops.concatenate([before, own], axis=-1)
 
     def extended(self, recent: Sequence[Pair], real: Any) -> "Cache":
-        """Add T tokens that were read.
+        """Add T tokens.
 
         Args:
-            recent: keys and values of each layer, (B, G, R + T, K), the new ones last.
+            recent: keys and values of each layer, (B, G, R + T, K), the new tokens last.
             real: as for `visible`.
         """
         return self._replace(
@@ -70,21 +70,21 @@ class Cache(NamedTuple):
             recent_mask=ops.concatenate([self.recent_mask, real], axis=1),
         )
 
-    def without_oldest(self, count: int) -> "Cache":
-        """Drop the oldest of the recent positions, which have to be free, so that the shapes stay in a loop."""
+    def drop_first(self, count: int) -> "Cache":
+        """Drop the first recent positions, which must be free, so that the shapes do not change in a loop."""
         return self._replace(
             recent=[tuple(x[:, :, count:] for x in pair) for pair in self.recent],
             recent_mask=self.recent_mask[:, count:],
         )
 
     def drop_last(self, count: Any) -> "Cache":
-        """Take back the last tokens that were read, such as wrong drafts: (B,) int of each text; they stay hidden."""
-        places = ops.arange(ops.shape(self.recent_mask)[1], dtype="int32")
-        kept = places < (ops.shape(self.recent_mask)[1] - count)[:, None]
+        """Hide the last tokens of each text, such as rejected drafts: `count` is (B,) int."""
+        positions = ops.arange(ops.shape(self.recent_mask)[1], dtype="int32")
+        kept = positions < (ops.shape(self.recent_mask)[1] - count)[:, None]
         return self._replace(lengths=self.lengths - count, recent_mask=ops.logical_and(self.recent_mask, kept))
 
     def merged(self, room: int) -> "Cache":
-        """Let what is recent be past, and make room for as many new positions: R of them, all free."""
+        """Merge the recent positions into the past, and add `room` free recent positions."""
         past = [
             tuple(ops.concatenate(parts, axis=2) for parts in zip(*pairs, strict=True))
             for pairs in zip(self.past, self.recent, strict=True)

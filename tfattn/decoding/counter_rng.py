@@ -1,4 +1,4 @@
-"""Counter-based random numbers, a function of a key and a counter without any state: Threefry-2x32."""
+"""Counter-based random numbers without state: Threefry-2x32."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ NUM_ROUNDS = 20
 def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
     """Compute two pseudorandom words from a key and a counter, with 20 rounds.
 
-    keras.random takes one seed for a whole tensor; this takes one for each element, so that what a row of a batch
-    draws does not depend on the other rows.
+    keras.random takes one seed for a whole tensor, this function a seed for each element, so that the samples of a row
+    do not depend on the other rows of its batch.
 
     Args:
-        key: two integer tensors of any shapes that broadcast, of which the low 32 bits count.
-        counter: two more.
+        key: two integer tensors of broadcastable shapes, of which the low 32 bits are used.
+        counter: two more integer tensors.
 
     Returns:
         two uint32 tensors.
@@ -38,9 +38,9 @@ def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def uniform(key: tuple[Any, Any], counter: tuple[Any, Any]) -> Any:
-    """Compute a float32 from 0 to below 1 for each key and counter, which are those of `threefry`."""
+    """Compute a float32 from 0 to below 1 for each key and counter, as `threefry` takes them."""
     word, _ = threefry(key, counter)
-    # 23 bits: all that float32 can tell apart just below 1.
+    # 23 bits are the resolution of float32 just below 1.
     return ops.cast(ops.right_shift(word, _word(9)), "float32") * 2.0**-23
 
 

@@ -1,4 +1,4 @@
-"""Continuing texts with a decoder: what is read, what is penalized and what is drawn."""
+"""Text generation with a decoder: caching, penalties and sampling."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -15,38 +15,38 @@ from tfattn.ops.indexing import INDEX_DTYPE
 
 
 class Penalties(NamedTuple):
-    """How much less likely tokens become that stand in a text already, (B,) float32 each.
+    """The penalties of tokens that are already in a text, (B,) float32 each.
 
     Attributes:
-        repetition: divides the logits of tokens of the prompt and of what was written, or multiplies those below 0; 1
-            changes nothing.
-        presence: is subtracted from the logits of tokens that were written; 0 changes nothing.
-        frequency: is subtracted for each time that a token was written; 0 changes nothing.
+        repetition: the divisor of positive logits, and factor of negative logits, of tokens in the prompt or the
+            generated text; 1 for no penalty.
+        presence: subtracted from the logits of generated tokens; 0 for no penalty.
+        frequency: subtracted for each occurrence of a generated token; 0 for no penalty.
 
-    Source: repetition: Keskar et al. 2019, "CTRL", section 4.1; the others are those of OpenAI's API.
+    Source: repetition: Keskar et al. 2019, "CTRL", section 4.1; presence and frequency: OpenAI's API.
     """
 
     repetition: Any
     presence: Any
     frequency: Any
 
-    def applied(self, logits: Any, in_prompt: Any, counts: Any) -> Any:
-        """Change the logits of the next token.
+    def apply(self, logits: Any, in_prompt: Any, counts: Any) -> Any:
+        """Apply the penalties to the logits of the next token.
 
         Args:
             logits: (N, V) float32.
             in_prompt: (N, V) float32, above 0 for tokens of the prompt.
-            counts: (N, V) float32, how often each token was written.
+            counts: (N, V) float32, the occurrences of each token in the generated text.
         """
         repetition, presence, frequency = (penalty[:, None] for penalty in self)
-        is_written = counts > 0
-        changed = ops.where(logits > 0, logits / repetition, logits * repetition)
-        logits = ops.where(ops.logical_or(is_written, in_prompt > 0), changed, logits)
-        return logits - presence * ops.cast(is_written, "float32") - frequency * counts
+        is_generated = counts > 0
+        penalized = ops.where(logits > 0, logits / repetition, logits * repetition)
+        logits = ops.where(ops.logical_or(is_generated, in_prompt > 0), penalized, logits)
+        return logits - presence * ops.cast(is_generated, "float32") - frequency * counts
 
 
-class _Reading(NamedTuple):
-    """The state of the loop: what the decoder remembers, and how often it has read each token, (N, V)."""
+class _State(NamedTuple):
+    """The state of the loop: the cache, and the occurrences of each token in prompt and generated text, (N, V)."""
 
     cache: Cache
     in_prompt: Any
@@ -67,27 +67,27 @@ def generate(
     length_limit: Any = None,
     suppressed_ids: Sequence[int] = (),
     is_last: Callable[[Any, LoopState], Any] | None = None,
-    num_likeliest: int | None = None,
+    num_top_logprobs: int | None = None,
 ) -> Decoded:
-    """Continue prompts until each has its end or reaches its limit.
+    """Continue prompts until each row generates an end token or reaches its limit.
 
     Args:
-        step: reads a token of each row: `step(token_ids (N,), cache)` returns the logits of the next (N, V) and the
-            cache.
-        cache: of the prompts without their last tokens.
-        prompt_ids: (B, P) int, the prompts, padded at their ends.
-        padding_mask: (B, P) bool, True at their tokens, one at least in each row.
+        step: reads a token of each row: `step(token_ids (N,), cache)` returns the logits of the next token (N, V) and
+            the cache.
+        cache: the cache of the prompts without their last tokens.
+        prompt_ids: (B, P) int, the prompts, padded at the end.
+        padding_mask: (B, P) bool, True at real tokens, of which each row has at least one.
         vocabulary_size: V.
-        end_ids: tokens each of which ends a text.
-        max_length: L, the most tokens that are written; an integer, or in TensorFlow a scalar tensor.
-        sampling: how each row draws; at a temperature of 0 it takes the likeliest token.
-        penalties: of each row.
-        length_limit: at most how many tokens a row gets, (B,) int; None stands for L.
-        suppressed_ids: tokens that are never written.
-        is_last, num_likeliest: as for `decode`.
+        end_ids: the tokens that end a text.
+        max_length: L, the maximum number of generated tokens; an integer, or in TensorFlow a scalar tensor.
+        sampling: the sampling parameters of each row; a temperature of 0 is greedy.
+        penalties: the penalties of each row.
+        length_limit: the maximum number of tokens of each row, (B,) int; None for L.
+        suppressed_ids: tokens that are never generated.
+        is_last, num_top_logprobs: as for `decode`.
 
     Returns:
-        `Decoded`, of what is written alone; scores and details are of the model's own probabilities, without
+        `Decoded`, without the prompts; scores and details are computed from the model's own probabilities, without
         temperature and penalties.
     """
     prompt_ids, real = ops.cast(prompt_ids, "int32"), ops.cast(padding_mask, "float32")
@@ -95,47 +95,47 @@ def generate(
     last = ops.cast(ops.sum(real, axis=1), "int32")[:, None] - 1
     start_ids = ops.take_along_axis(prompt_ids, last, axis=1)[:, 0]
     starts = ops.arange(batch, dtype=INDEX_DTYPE)[:, None] * vocabulary_size
-    places = ops.reshape(starts + ops.cast(prompt_ids, INDEX_DTYPE), (-1, 1))
-    in_prompt = ops.scatter(places, ops.reshape(real, (-1,)), (batch * vocabulary_size,))  # sums of what is real
+    indices = ops.reshape(starts + ops.cast(prompt_ids, INDEX_DTYPE), (-1, 1))
+    in_prompt = ops.scatter(indices, ops.reshape(real, (-1,)), (batch * vocabulary_size,))  # occurrences
     in_prompt = ops.reshape(in_prompt, (batch, vocabulary_size))
 
-    def read(token_ids: Any, index: Any, state: _Reading) -> tuple:
-        is_written = ops.cast(index > 0, "float32")  # the first is the last of the prompt
-        counts = state.counts + is_written * ops.one_hot(token_ids, vocabulary_size)
+    def read(token_ids: Any, index: Any, state: _State) -> tuple:
+        is_generated = ops.cast(index > 0, "float32")  # the first token is the last of the prompt
+        counts = state.counts + is_generated * ops.one_hot(token_ids, vocabulary_size)
         logits, cache = step(token_ids, state.cache)
-        return logits, _Reading(cache, state.in_prompt, counts), None
+        return logits, _State(cache, state.in_prompt, counts), None
 
     def choose(logits: Any, loop: LoopState) -> Any:
         state, _ = loop.carried
         own = Penalties(*(ops.take(penalty, loop.rows, axis=0) for penalty in penalties))
-        logits = own.applied(logits, state.in_prompt, state.counts)
+        logits = own.apply(logits, state.in_prompt, state.counts)
         if suppressed_ids:
             logits = logits + suppression_bias(suppressed_ids, vocabulary_size)
-        return draw(logits, sampling.taken(loop.rows), index=loop.index, done=loop.done)
+        return draw(logits, sampling.take(loop.rows), index=loop.index, done=loop.done)
 
-    def make_room(state: _Reading, index: Any, until: Any) -> _Reading:
-        return state._replace(cache=with_room(state.cache, index, until))
+    def make_room(state: _State, index: Any, until: Any) -> _State:
+        return state._replace(cache=reserve(state.cache, index, until))
 
     return decode(
         read,
-        _Reading(cache, in_prompt, ops.zeros_like(in_prompt)),
+        _State(cache, in_prompt, ops.zeros_like(in_prompt)),
         choose,
         start_ids=start_ids,
         end_id=end_ids,
         max_length=max_length,
         length_limit=length_limit,
-        shrink_batch=goes_in_rounds(),
+        shrink_batch=supports_dynamic_shapes(),
         make_room=make_room,
         is_last=is_last,
-        num_likeliest=num_likeliest,
+        num_top_logprobs=num_top_logprobs,
     )
 
 
-def goes_in_rounds() -> bool:
-    """Tell whether rows that are done leave the loop, and caches grow between rounds: only TensorFlow can do that."""
+def supports_dynamic_shapes() -> bool:
+    """Return whether finished rows can leave the loop, and caches grow: loops with dynamic shapes need TensorFlow."""
     return keras.backend.backend() == "tensorflow"
 
 
-def with_room(cache: Cache, index: Any, until: Any) -> Cache:
-    """Make room in a cache, as `decode_batch` asks for it: of a round, or of the whole loop, which begins at 0."""
-    return cache.merged(CACHE_BLOCK if goes_in_rounds() else until)
+def reserve(cache: Cache, index: Any, until: Any) -> Cache:
+    """Reserve cache positions for `decode_batch`: for a round, or without dynamic shapes for the whole loop."""
+    return cache.merged(CACHE_BLOCK if supports_dynamic_shapes() else until)

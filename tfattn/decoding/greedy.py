@@ -20,21 +20,21 @@ def greedy(
     source_length: Any = None,
     shrink_batch: bool = False,
 ) -> Decoded:
-    """Write the most probable token at each step, until that is the end.
+    """Generate the most probable token at each step, until the end token.
 
     Args:
         step: `step(token_ids (B,), index, state)` reads the tokens at the position `index` and returns the logits of
-            the next (B, V), the new state, and the alignment (B, S) or None.
-        state: of the first step: a nested structure of tensors, B rows each. Axes of length 0 are made long enough for
+            the next tokens (B, V), the new state, and the alignment (B, S) or None.
+        state: the state of the first step, a nested structure of tensors of B rows. Axes of length 0 are extended for
             all positions.
         start_ids: (B,) int, the tokens at position 0.
         end_id: the token that ends a text.
-        max_length: L, the most tokens that a text can have; an integer, or in TensorFlow a scalar tensor.
-        length_limit: at most how many of those a row may have: a scalar or (B,) int; None stands for max_length.
-        suppressed_ids: tokens that are never written, such as padding and start.
-        source_length: S of the alignments, if they are wanted.
-        shrink_batch: whether rows that have ended leave the batch, so that a step has ever fewer: N of B. Much faster
-            where the lengths of texts differ, but only TensorFlow without XLA can do it.
+        max_length: L, the maximum number of tokens of a text; an integer, or in TensorFlow a scalar tensor.
+        length_limit: the maximum number of tokens of each row, a scalar or (B,) int; None for max_length.
+        suppressed_ids: tokens that are never generated, such as padding and start.
+        source_length: S of the alignments; None for no alignments.
+        shrink_batch: whether finished rows leave the batch, so that steps have N of B rows. Much faster for texts of
+            different lengths, but only possible with TensorFlow without XLA.
 
     Returns:
         `Decoded`: token_ids (B, L), lengths (B,), scores (B,), alignment (B, L, S) or None.

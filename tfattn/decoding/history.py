@@ -1,4 +1,4 @@
-"""The choices of each step of a beam search, from which texts are read backwards."""
+"""The history of a beam search, from which texts are read backwards."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from tfattn.ops.indexing import pick
 
 
 class Texts(NamedTuple):
-    """Texts of rows, (B, n) each: scores, lengths in tokens, and the beam that held the last token of each."""
+    """Texts of rows, (B, n) each: scores, lengths in tokens, and the beam of the last token."""
 
     scores: Any
     lengths: Any
@@ -19,12 +19,12 @@ class Texts(NamedTuple):
 
 
 class History(NamedTuple):
-    """The tokens and parents that each step chose; a step writes to one place and moves nothing.
+    """The tokens and parents that each step chose; a step writes one position and copies nothing.
 
     Attributes:
-        token_ids: (L, B, W), the token that each beam got.
-        parents: (L, B, W), the beam that each continues.
-        alignments: nothing, or the alignments (L, B, W, S) of the beams that were continued.
+        token_ids: (L, B, W), the token of each beam.
+        parents: (L, B, W), the beam that each beam continues.
+        alignments: an empty tuple, or the alignments (L, B, W, S) of the continued beams.
     """
 
     token_ids: Any
@@ -33,14 +33,14 @@ class History(NamedTuple):
 
     @classmethod
     def empty(cls, max_length: Any, batch: Any, num_beams: int, source_length: Any) -> "History":
-        """Make a history without choices, with room for `max_length` steps."""
+        """Create an empty history with room for `max_length` steps."""
         choices = ops.zeros((max_length, batch, num_beams), dtype="int32")
         if source_length is None:
             return cls(choices, choices, ())
         return cls(choices, choices, (ops.zeros((max_length, batch, num_beams, source_length), dtype="float32"),))
 
     def extended(self, index: Any, rows: Any, token_ids: Any, parents: Any, alignment: Any) -> "History":
-        """Add the choices (N, W) of one step, of the rows that still write, and their alignment (N W, S)."""
+        """Add the choices (N, W) of one step for the unfinished rows, and their alignment (N W, S)."""
         alignments = ()
         if self.alignments:
             alignment = ops.reshape(expected_alignment(alignment), (*ops.shape(parents), -1))

@@ -1,11 +1,11 @@
-"""The loop of all decoding, in rounds, between which rows that are done leave and the state is made longer."""
+"""The decoding loop, in rounds, between which finished rows leave the batch and caches grow."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from keras import ops, tree
 
-# A round takes at most CACHE_BLOCK steps, and ends early when one in COMPACTION_THRESHOLD of its rows is done.
+# A round takes at most CACHE_BLOCK steps, and ends early when 1 / COMPACTION_THRESHOLD of its rows are finished.
 CACHE_BLOCK = 8
 COMPACTION_THRESHOLD = 8
 
@@ -15,9 +15,9 @@ class LoopState(NamedTuple):
 
     Attributes:
         index: the position that is read next, a scalar.
-        rows: (N,) int32, which of the B rows are still here.
-        done: (N,) bool, which of them are done. They take part without effect until they leave.
-        carried: a nested structure of tensors that belong to rows: the first axis is of N rows, or of N W.
+        rows: (N,) int32, the indices of the remaining rows among the B rows.
+        done: (N,) bool, True at finished rows, which have no effect until they leave the batch.
+        carried: a nested structure of tensors of N rows, or of N W.
         records: a nested structure of tensors of constant shape, into which rows write their results.
     """
 
@@ -29,7 +29,7 @@ class LoopState(NamedTuple):
 
 
 def decode_batch(
-    write_one: Callable[[LoopState], tuple[Any, Any, Any]],
+    advance: Callable[[LoopState], tuple[Any, Any, Any]],
     *,
     carried: Any,
     records: Any,
@@ -38,14 +38,14 @@ def decode_batch(
     shrink_batch: bool,
     make_room: Callable[[Any, Any, Any], Any] | None = None,
 ) -> LoopState:
-    """Write one position after the other until all rows are done.
+    """Generate one position after another until all rows are finished.
 
     Args:
-        write_one: takes one step; returns the new `done`, `carried` and `records`.
+        advance: takes one step; returns the new `done`, `carried` and `records`.
         carried: as in `LoopState`, of all rows.
         records: as in `LoopState`.
-        done: (B,) bool, which rows have nothing to write.
-        max_length: the most positions; an integer, or in TensorFlow a scalar tensor.
+        done: (B,) bool, True at rows without output.
+        max_length: the maximum number of positions; an integer, or in TensorFlow a scalar tensor.
         shrink_batch: whether rows that are done leave the batch, and `carried` is made longer as it is needed. It saves
             a good half of the time of a batch whose texts differ in length; TensorFlow can do that, other backends and
             XLA, which need all sizes beforehand, cannot.
@@ -60,14 +60,12 @@ def decode_batch(
     loop = LoopState(ops.zeros((), dtype="int32"), rows, done, carried, records)
     make_room = make_room or _longer_axes(carried)
     if shrink_batch:
-        return _rounds(write_one, loop, make_room, max_length)
+        return _rounds(advance, loop, make_room, max_length)
     loop = loop._replace(carried=make_room(carried, 0, max_length))
-    return _round(write_one, loop, until=max_length, leaving=1)
+    return _round(advance, loop, until=max_length, leaving=1)
 
 
-def _rounds(
-    write_one: Callable[[LoopState], tuple], loop: LoopState, make_room: Callable, max_length: Any
-) -> LoopState:
+def _rounds(advance: Callable[[LoopState], tuple], loop: LoopState, make_room: Callable, max_length: Any) -> LoopState:
     # Keras has no loop whose tensors change their shapes.
     import tensorflow as tf
 
@@ -81,7 +79,7 @@ def _rounds(
         carried = tree.map_structure(lambda x, count: ops.take(x, _all_of(here, count), axis=0), loop.carried, counts)
         until = ops.minimum(loop.index + CACHE_BLOCK, max_length)
         carried = make_room(carried, loop.index, until)
-        return _round(write_one, LoopState(loop.index, rows, done, carried, loop.records), until, COMPACTION_THRESHOLD)
+        return _round(advance, LoopState(loop.index, rows, done, carried, loop.records), until, COMPACTION_THRESHOLD)
 
     def shape(x: Any, changing: Sequence[int]) -> tf.TensorShape:
         return tf.TensorShape([None if axis in changing else size for axis, size in enumerate(x.shape)])
@@ -104,27 +102,27 @@ def _rounds(
     return LoopState(*tf.while_loop(any_left, next_round, tuple(loop), tuple(shapes)))
 
 
-def _round(write_one: Callable[[LoopState], tuple], loop: LoopState, until: Any, leaving: int) -> LoopState:
-    """Take steps until a position is reached, or until one in `leaving` rows is done."""
+def _round(advance: Callable[[LoopState], tuple], loop: LoopState, until: Any, leaving: int) -> LoopState:
+    """Take steps until a position is reached, or until 1 / `leaving` of the rows are finished."""
     num_rows = tree.map_structure(lambda x: ops.shape(x)[0], loop.carried)
 
     def go_on(index: Any, done: Any, *_: Any) -> Any:
         num_done = ops.sum(ops.cast(done, "int32"))
         return ops.logical_and(index < until, num_done * leaving < ops.shape(done)[0])
 
-    def one(index: Any, done: Any, carried: Any, records: Any) -> tuple:
-        done, new, records = write_one(LoopState(index, loop.rows, done, carried, records))
+    def step(index: Any, done: Any, carried: Any, records: Any) -> tuple:
+        done, new, records = advance(LoopState(index, loop.rows, done, carried, records))
         return index + 1, done, _shaped_like(new, carried, num_rows), records
 
-    index, done, carried, records = ops.while_loop(go_on, one, (loop.index, loop.done, loop.carried, loop.records))
+    index, done, carried, records = ops.while_loop(go_on, step, (loop.index, loop.done, loop.carried, loop.records))
     return LoopState(index, loop.rows, done, carried, records)
 
 
 def record(records: Any, index: Any, rows: Any, x: Any) -> Any:
     """Write one value per row, x (N, ...), into records (L, B, ...) at the position `index`."""
-    # Not ops.slice_update: in TensorFlow that is an operation of XLA, which an export may not hold.
-    places = ops.stack([ops.broadcast_to(index, ops.shape(rows)), rows], axis=1)
-    return ops.scatter_update(records, places, x)
+    # On TensorFlow ops.slice_update is an XLA operation, which exports cannot hold.
+    indices = ops.stack([ops.broadcast_to(index, ops.shape(rows)), rows], axis=1)
+    return ops.scatter_update(records, indices, x)
 
 
 def replaced(records: Any, rows: Any, x: Any) -> Any:
@@ -133,12 +131,12 @@ def replaced(records: Any, rows: Any, x: Any) -> Any:
 
 
 def _all_of(rows: Any, count: Any) -> Any:
-    """Return the indices of rows in a tensor that holds `count` consecutive entries for each row."""
+    """Return the indices of rows in a tensor with `count` consecutive entries for each row."""
     return ops.reshape(rows[:, None] * count + ops.arange(count, dtype="int32"), (-1,))
 
 
 def _longer_axes(carried: Any) -> Callable[[Any, Any, Any], Any]:
-    """Return what makes those axes longer which are of length 0 now."""
+    """Return the default `make_room`, which extends all axes of length 0 with zeros."""
     rooms = [[axis for axis, size in enumerate(x.shape) if axis and size == 0] for x in tree.flatten(carried)]
 
     def make_room(carried: Any, index: Any, until: Any) -> Any:
@@ -155,10 +153,10 @@ def _longer_axes(carried: Any) -> Callable[[Any, Any, Any], Any]:
 
 
 def _shaped_like(new: Any, old: Any, num_rows: Any) -> Any:
-    """Restore the static shapes that a step may have lost, which a loop in a graph needs."""
+    """Restore static shapes that a step may have lost, as a loop in a graph requires."""
 
     def shaped(new: Any, old: Any, num_rows: Any) -> Any:
-        # Sizes are not read from the old tensor: a tensor that is still read cannot be written in place.
+        # Sizes are not read from the old tensor, since a tensor with other readers cannot be updated in place.
         rest = [-1 if size is None else size for size in old.shape[1:]]
         return new if rest.count(-1) > 1 else ops.reshape(new, (num_rows, *rest))
 

@@ -1,4 +1,4 @@
-"""Sampling: each token is drawn by its probability."""
+"""Sampling with temperature, top-k, top-p and min-p."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.rows import grouped, suppression_bias
 from tfattn.ops.indexing import pick
 
-# Below this temperature the most probable token is taken: float32 would no longer tell the others apart.
+# Below this temperature sampling is greedy: float32 cannot represent the other probabilities.
 GREEDY_TEMPERATURE = 1e-4
-# Of V tokens one is found in about ln V attempts. Only weights that are not numbers need more, and none would do.
+# About ln V attempts find one of V tokens; only NaN weights need more.
 MAX_ATTEMPTS = 128
 
 
@@ -34,30 +34,30 @@ def sample(
     source_length: Any = None,
     shrink_batch: bool = False,
 ) -> Decoded:
-    """Draw each token from the model's distribution, until the end is drawn.
+    """Sample each token from the model's distribution, until the end token.
 
-    Only tokens in three sets may be drawn: the top_k tokens that are most probable at the temperature; the nucleus, the
-    fewest most probable tokens whose probabilities reach the sum top_p; and those at least min_p times as probable as
-    the most probable. Each set is chosen from all tokens. Of two equal probabilities that of the smaller id counts as
-    larger.
+    Candidates are the intersection of three sets: the top_k most probable tokens at the temperature; the nucleus, the
+    smallest set of most probable tokens with a cumulative probability of at least top_p; and the tokens at least min_p
+    times as probable as the most probable token. Each set is chosen from all tokens. Ties are resolved in favour of the
+    smaller id.
 
-    What a row draws depends on its own seed and settings alone, not on the other rows of its batch.
+    The samples of a row depend on its own seed and settings alone, not on the other rows of its batch.
 
     Args:
         step, state, start_ids, end_id, max_length, length_limit, suppressed_ids, source_length,
             shrink_batch: as for `greedy`.
-        seed: an integer or a scalar tensor: the rows draw independently of each other, by the seed and their numbers.
-            Or (B,), a seed for each row: equal rows with equal seeds then get equal texts, whatever batch they are in.
-            The low 32 bits count.
-        temperature: divides the logits. Below 1 probable tokens get more probable; at 0 the most probable is taken, as
-            in `greedy`. A number, a scalar tensor or (B,), as top_k and top_p.
-        top_k: how many of the most probable tokens may be drawn; 0 for all.
-        top_p: the sum of probabilities that the most probable tokens need to reach, above 0; 1 for all.
-        min_p: the fraction of the largest probability that a token needs to have; 0 for all.
+        seed: an integer or a scalar tensor, with which rows sample independently of each other by their indices. Or
+            (B,), a seed for each row: equal rows with equal seeds then get equal texts in any batch. Only the low 32
+            bits are used.
+        temperature: the divisor of the logits. Below 1 probable tokens get more probable; 0 is greedy. A number, a
+            scalar tensor or (B,), as top_k and top_p.
+        top_k: the number of most probable tokens to sample from; 0 for all.
+        top_p: the cumulative probability of the most probable tokens to sample from, above 0; 1 for all.
+        min_p: the minimum probability of a token relative to the most probable token; 0 for all.
 
     Returns:
-        `Decoded`: token_ids (B, L), lengths (B,), scores (B,), alignment (B, L, S) or None. The scores are of the
-        model's own probabilities, without temperature, top_k and top_p.
+        `Decoded`: token_ids (B, L), lengths (B,), scores (B,), alignment (B, L, S) or None. The scores use the model's
+        own probabilities, without temperature, top_k and top_p.
 
     Example:
         >>> after = ops.log(ops.convert_to_tensor([[0.0, 0.6, 0.4], [0.4, 0.3, 0.3], [0.9, 0.1, 0.0]]))
@@ -77,7 +77,7 @@ def sample(
     def choose(logits: Any, loop: LoopState) -> Any:
         if suppressed_ids:
             logits = logits + suppression_bias(suppressed_ids, logits.shape[-1])
-        return draw(logits, settings.taken(loop.rows), index=loop.index, done=loop.done)
+        return draw(logits, settings.take(loop.rows), index=loop.index, done=loop.done)
 
     return decode(
         step,
@@ -93,10 +93,10 @@ def sample(
 
 
 class Sampling(NamedTuple):
-    """How each row draws, (B,) each: `sample` tells what they mean.
+    """The sampling parameters of each row, (B,) each; see `sample`.
 
     Attributes:
-        stream: int, tells rows of the same seed apart.
+        stream: int, distinguishes rows of the same seed.
     """
 
     seed: Any
@@ -108,37 +108,37 @@ class Sampling(NamedTuple):
 
     @classmethod
     def of_rows(cls, rows: Any, *, seed: Any, temperature: Any, top_k: Any, top_p: Any, min_p: Any) -> "Sampling":
-        """Broadcast settings to B rows; rows of a seed that is one for all draw independently of each other."""
+        """Broadcast settings to B rows; rows with a shared seed sample independently of each other."""
         seed = ops.cast(seed, "int32")
         streams = ops.zeros((rows,), dtype="int32") if len(seed.shape) else ops.arange(rows, dtype="int32")
-        fractions = (ops.broadcast_to(ops.cast(one, "float32"), (rows,)) for one in (temperature, top_p, min_p))
+        fractions = (ops.broadcast_to(ops.cast(value, "float32"), (rows,)) for value in (temperature, top_p, min_p))
         temperature, top_p, min_p = fractions
         top_k = ops.broadcast_to(ops.cast(top_k, "int32"), (rows,))
         return cls(ops.broadcast_to(seed, (rows,)), streams, temperature, top_k, top_p, min_p)
 
-    def taken(self, rows: Any) -> "Sampling":
-        """Return the settings of some rows."""
+    def take(self, rows: Any) -> "Sampling":
+        """Return the settings of the given rows."""
         return Sampling(*(ops.take(setting, rows, axis=0) for setting in self))
 
 
 def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
-    """Draw the next token of each row.
+    """Sample the next token of each row.
 
     Args:
         logits: (N, V) float32.
         own: the settings of these rows.
-        index: the position that is drawn, a scalar or (N,) int.
-        done: (N,) bool, rows whose token nobody reads.
+        index: the position of the next token, a scalar or (N,) int.
+        done: (N,) bool, rows whose token is not used.
 
     Returns:
-        (N,) int32; the most probable token of a row whose weights are not numbers.
+        (N,) int32; for a row with NaN weights the most probable token.
     """
-    likeliest = ops.cast(ops.argmax(logits, axis=-1), "int32")
+    most_likely = ops.cast(ops.argmax(logits, axis=-1), "int32")
     weights = ops.softmax(logits / ops.maximum(own.temperature, GREEDY_TEMPERATURE)[:, None], axis=-1)
     smallest = own.min_p * ops.max(weights, axis=-1)
 
     def draw_again(attempt: Any, weights: Any, token_ids: Any, is_accepted: Any) -> tuple:
-        drawn = _draw(uniform((own.seed, own.stream), (index, attempt)), weights, likeliest)
+        drawn = _draw(uniform((own.seed, own.stream), (index, attempt)), weights, most_likely)
         above, is_allowed = _accept(weights, drawn, own, smallest)
         token_ids = ops.where(is_accepted, token_ids, drawn)
         return attempt + 1, above, token_ids, ops.logical_or(is_accepted, is_allowed)
@@ -147,17 +147,16 @@ def draw(logits: Any, own: Sampling, *, index: Any, done: Any) -> Any:
     *_, token_ids, is_accepted = ops.while_loop(
         lambda attempt, *drawing: ops.logical_and(attempt < MAX_ATTEMPTS, ops.logical_not(ops.all(drawing[-1]))),
         draw_again,
-        (ops.zeros((), dtype="int32"), weights, likeliest, is_accepted),
+        (ops.zeros((), dtype="int32"), weights, most_likely, is_accepted),
     )
-    return ops.where(is_accepted, token_ids, likeliest)
+    return ops.where(is_accepted, token_ids, most_likely)
 
 
 def _accept(weights: Any, drawn: Any, own: Sampling, smallest: Any) -> tuple[Any, Any]:
-    """Return the weights of tokens more probable than the drawn one, others 0, and whether the settings allow it.
+    """Return the weights of tokens more probable than the drawn token, others 0, and whether the settings allow it.
 
-    If they do not, all tokens that they allow are among the more probable ones, in their true proportions: drawing
-    again from those is as if the tokens had been sorted and cut first. Sorting thousands would cost far more than the
-    few attempts.
+    If not, all allowed tokens are among the more probable tokens, in their true proportions: rejection sampling from
+    these tokens is equivalent to sorting and truncating all tokens first, which costs far more than a few attempts.
     """
     weight, drawn = pick(weights, drawn[:, None]), drawn[:, None]
     is_smaller_id = ops.arange(weights.shape[-1], dtype="int32") < drawn
@@ -172,10 +171,10 @@ def _accept(weights: Any, drawn: Any, own: Sampling, smallest: Any) -> tuple[Any
 
 
 def _draw(chance: Any, weights: Any, otherwise: Any) -> Any:
-    """Draw a column of each row by its weights (B, V), given numbers from 0 to below 1, `chance` (B,): (B,).
+    """Draw a column of each row by its weights (B, V), given uniform numbers `chance` (B,): (B,).
 
-    It is where the running sum passes that fraction of the total. First the group is found, then the place in it: a
-    running sum over a whole row is slow.
+    The column is where the cumulative sum exceeds the fraction `chance` of the total. The search first finds the group,
+    then the column in it, since a cumulative sum over a whole row is slow.
     """
     groups = grouped(weights, fill=0.0)
     _, num_groups, size = groups.shape
@@ -185,11 +184,11 @@ def _draw(chance: Any, weights: Any, otherwise: Any) -> Any:
     group = _passing(sums, target)
     sums = pick(sums - totals, group) + ops.cumsum(pick(groups, group)[:, 0], axis=-1)  # (B, size)
     drawn = ops.minimum(group * size + _passing(sums, target), weights.shape[-1] - 1)
-    # Sums are rounded: one that passes a little early or late must not end at a weight of 0.
+    # Because of rounding the result could be a column with a weight of 0.
     return ops.where(pick(weights, drawn)[:, 0] > 0.0, drawn[:, 0], otherwise)
 
 
 def _passing(sums: Any, target: Any) -> Any:
-    """Find the first place where the sums (B, n) pass the target (B, 1), or else take the last: (B, 1)."""
-    place = ops.sum(ops.cast(sums <= target, "int32"), axis=-1, keepdims=True)
-    return ops.minimum(place, sums.shape[-1] - 1)
+    """Find the first index where the sums (B, n) exceed the target (B, 1), or else the last: (B, 1)."""
+    index = ops.sum(ops.cast(sums <= target, "int32"), axis=-1, keepdims=True)
+    return ops.minimum(index, sums.shape[-1] - 1)

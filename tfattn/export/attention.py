@@ -32,7 +32,7 @@ class Shown(NamedTuple):
         labels: by features, the labels of their tokens, see `TokenLabels`; where a target is read, too, those of it by
             names that begin with `target_`, and of what is written at each of its tokens with `written_`.
         names: of the scores, where there are any.
-        scores_to_explain: the scores (B, C) of features; the highest is explained; see `Task.scores_to_explain`.
+        scores_to_explain: the scores (B, C) of features, see `Task.scores_to_explain`.
     """
 
     model: keras.Model

@@ -150,7 +150,7 @@ class DecodingSteps:
         guessed = tf.cumsum(tf.one_hot(token_ids[:, 1:], width), axis=1)
         counts = tf.reshape(counts[:, None] + tf.pad(guessed, [[0, 0], [1, 0], [0, 0]]), [-1, width])
         penalties = Penalties(*map(each, penalties))
-        changed = penalties.applied(logits, each(tf.cast(in_prompt, tf.float32)), counts)
+        changed = penalties.apply(logits, each(tf.cast(in_prompt, tf.float32)), counts)
         changed += each(logit_bias) + self._suppressed
         changed = tf.where(each(allowed), changed, tf.float32.min)
         places = tf.reshape(index[:, None] + tf.range(times), [-1])

@@ -170,15 +170,15 @@ class Generator(Served):
         }
 
     def _tell_tokens(self, text: tf.Tensor, **settings: tf.Tensor) -> dict[str, tf.Tensor]:
-        _, written, *_ = self._written(text, settings, num_likeliest=NUM_LIKELIEST)
+        _, written, *_ = self._written(text, settings, num_top_logprobs=NUM_LIKELIEST)
         table = tf.constant(self._language.token_bytes)
         places = tf.range(tf.shape(written.token_ids)[1]) < written.lengths[:, None]
         details = written.details
         return {
             "token": tf.where(places, tf.gather(table, written.token_ids), ""),
             "log_probability": details.log_probabilities,
-            "likeliest": tf.where(places[:, :, None], tf.gather(table, details.likeliest_ids), ""),
-            "likeliest_log_probability": details.likeliest,
+            "likeliest": tf.where(places[:, :, None], tf.gather(table, details.top_ids), ""),
+            "likeliest_log_probability": details.top_logprobs,
         }
 
     def _search(self, text: tf.Tensor, max_new_tokens: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -12,7 +12,7 @@ from tfattn.export.served import Columns
 from tfattn.export.served_rows import Features, Inputs, ServedRows
 from tfattn.features import CHARACTER_IDS, ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 from tfattn.formats.columns import even
-from tfattn.ops.segments import mean_by_row
+from tfattn.ops.pooling import mean_by_row
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.spelling import LONGEST
 from tfattn.preprocessing.token_labels import labels_of

@@ -14,7 +14,7 @@ class Alignment(keras.layers.Layer):
     The keys of a source are computed once, by `keys_of`. Several continuations of each source (beams), or several
     positions of a target, share them as W queries of one source.
 
-    Masks: `padding_mask` hides what is padding; it changes nothing.
+    Masks: positions that `padding_mask` hides get a weight of 0.
 
     Args:
         score: the score function of a state s and an annotation h. additive: v' tanh(W s + U h), a network that is
@@ -25,7 +25,7 @@ class Alignment(keras.layers.Layer):
         query: (B, W, Q), states of the decoder.
         key: (B, S, Q), of `keys_of`.
         value: (B, S, D), the vectors whose means are returned; of any width.
-        padding_mask: (B, S) bool, True at real tokens; None stands for all.
+        padding_mask: (B, S) bool, True at real tokens; None if all are real.
 
     Returns:
         the weighted means of the values (B, W, D) and the attention weights (B, W, S), which sum to 1; both float32.
@@ -77,7 +77,7 @@ class Alignment(keras.layers.Layer):
         return attend(scores, value, padding_mask)
 
     def _product(self, x: Any, kernel: Any) -> Any:
-        # As one product of two matrices, in the type of the policy; what follows needs float32.
+        # A single matrix product in the policy's type; the scores need float32.
         x, kernel = (ops.cast(value, self.compute_dtype) for value in (x, kernel))
         product = ops.matmul(ops.reshape(x, (-1, kernel.shape[0])), kernel)
         return ops.cast(ops.reshape(product, (*ops.shape(x)[:-1], kernel.shape[1])), "float32")

@@ -1,4 +1,4 @@
-"""One vector of a sequence, by attention."""
+"""Attention pooling of a sequence into one vector."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tfattn.layers.projection import Projection
 class AttentionPooling(keras.layers.Layer):
     """The mean of a sequence's vectors, weighted by the softmax of learned scores: (B, T, D) -> (B, D).
 
-    It computes in float32 whatever its type.
+    It always computes in float32.
 
     Masks: all positions count.
 
@@ -24,7 +24,7 @@ class AttentionPooling(keras.layers.Layer):
         TensorShape([1, 8])
 
     Source: Hassani et al. 2021, "Escaping the big data paradigm with compact Transformers", eq. 4 to 6. Their score
-    adds a bias, which no softmax would notice.
+    has a bias, which does not change a softmax.
     """
 
     def __init__(self, *, initializer_range: float = 0.02, **kwargs: Any):
@@ -42,5 +42,5 @@ class AttentionPooling(keras.layers.Layer):
         return ops.cast(ops.matmul(self.fractions(x)[:, None], x)[:, 0], self.compute_dtype)
 
     def fractions(self, x: Any) -> Any:
-        """Compute how much each vector counts: (B, T, D) -> (B, T) float32, which sum to 1."""
+        """Compute the weight of each vector: (B, T, D) -> (B, T) float32, which sum to 1."""
         return ops.softmax(self.score(ops.cast(x, "float32"))[..., 0], axis=1)

@@ -16,7 +16,7 @@ class BahdanauDecoder(RecurrentDecoder):
     s_i = f(s_{i-1}, y_{i-1}, c_i), the output tanh(W [s_i; c_i; y_{i-1}]). Only the bottom layer attends; the layers
     above it read its states.
 
-    Masks: padded source positions change nothing. Arguments and results are those of `RecurrentDecoder`.
+    Masks: padded source positions never change the output. Arguments and results are as in `RecurrentDecoder`.
 
     Example:
         >>> decoder = BahdanauDecoder(hidden_dim=8, output_dim=6)

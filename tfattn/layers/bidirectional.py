@@ -1,4 +1,4 @@
-"""Two LSTMs, one in each direction, in one loop; their outputs may be projected and clipped."""
+"""A bidirectional LSTM in a single loop, with optional projection and clipping."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,36 +13,37 @@ DIRECTIONS = ("forward", "backward")
 
 
 class BidirectionalLstm(keras.layers.Layer):
-    """An LSTM that reads from the first position and one that reads from the last, side by side:
-    (B, T, F) -> (B, T, 2 P).
+    """A forward and a backward LSTM, whose outputs are concatenated: (B, T, F) -> (B, T, 2 P).
 
-    The inputs of all positions are projected at once, before the loop, and each step takes one product for both.
+    The inputs of all positions are projected at once, before the loop, and each step is one product for both
+    directions.
 
-    Masks: at a padded position the states stay as they are. Where `sequence_ids` change, both begin anew.
+    Masks: at padded positions the states do not change. Where `sequence_ids` change, both directions restart.
 
     Args:
-        units: D, of the cells of each.
-        projection_dim: P, to which outputs are projected, and which alone are read again; None for the outputs
-            themselves, P = D.
-        cell_clip: the largest size of a number in a cell; None for no limit.
-        projection_clip: the same for projected outputs.
-        reads_halves: whether one reads the first half of each vector and the other the second; else both read all.
+        units: D, the number of cells of each direction.
+        projection_dim: P, the width of projected outputs, which are the recurrent inputs; None for no projection,
+            P = D.
+        cell_clip: the maximum absolute value in a cell; None for no limit.
+        projection_clip: the maximum absolute value of projected outputs; None for no limit.
+        reads_halves: whether the forward direction reads the first half of each vector and the backward direction the
+            second; otherwise both read the whole vector.
 
     Call arguments:
         x: (B, T, F).
-        padding_mask: (B, T) bool, True at real tokens; None stands for all.
-        sequence_ids: (B, T) int, of which sequence each position is; None stands for one in each row.
+        padding_mask: (B, T) bool, True at real tokens; None if all are real.
+        sequence_ids: (B, T) int, the sequence of each position; None if each row is one sequence.
 
     Returns:
-        (B, T, 2 P), of the one that reads forward and the one that reads backward.
+        (B, T, 2 P), the forward outputs, then the backward outputs.
 
     Example:
         >>> layer = BidirectionalLstm(units=8, projection_dim=4)
         >>> layer(keras.ops.ones((2, 5, 3))).shape
         TensorShape([2, 5, 8])
 
-    Source: as the functions of ops/recurrence.py. Recurrent kernels are drawn as those of layers/recurrent.py, and
-    forget gates start open.
+    Source: see ops/recurrence.py. Recurrent kernels are initialized as in layers/recurrent.py, and forget gates start
+    open.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class BidirectionalLstm(keras.layers.Layer):
         reads_halves: bool = False,
         **kwargs: Any,
     ):
-        # The states stay float32 whatever the policy.
+        # The states are always float32.
         super().__init__(autocast=False, **kwargs)
         self.units = units
         self.projection_dim = projection_dim
@@ -111,7 +112,7 @@ class BidirectionalLstm(keras.layers.Layer):
             setattr(self, f"{direction}_{name}", weight)
 
     def _orthogonal(self, shape: tuple, dtype: str) -> Any:
-        # An initializer draws the same each time it is called: one for each gate.
+        # An initializer returns the same values at each call, so that each gate needs its own.
         gate = (shape[0], self.units)
         return ops.concatenate([keras.initializers.Orthogonal()(gate, dtype) for _ in range(4)], axis=1)
 
@@ -120,10 +121,10 @@ class BidirectionalLstm(keras.layers.Layer):
 
 
 def check_halves(hidden_dim: int) -> None:
-    """Refuse a width of which the two directions cannot have a half each.
+    """Check that two directions can share a width.
 
     Raises:
-        ConfigError: it is odd.
+        ConfigError: the width is odd.
     """
     if hidden_dim % 2:
         raise ConfigError(
@@ -135,7 +136,7 @@ def check_halves(hidden_dim: int) -> None:
 
 
 def _in_reading_order(x: Any) -> Any:
-    """Order positions as the two directions read them: (2, B, T, ...) -> (T, 2, B, ...)."""
+    """Order positions as each direction reads them: (2, B, T, ...) -> (T, 2, B, ...)."""
     first, second = ops.unstack(x, 2, axis=0)
     return ops.stack([ops.swapaxes(first, 0, 1), ops.swapaxes(ops.flip(second, axis=1), 0, 1)], axis=1)
 
@@ -147,10 +148,10 @@ def _in_text_order(x: Any) -> Any:
 
 
 def _restarts(sequence_ids: Any) -> Any:
-    """Find where each direction reads the first position of a sequence: (B, T) int -> (2, B, T) bool.
+    """Find the first position of each sequence in each direction: (B, T) int -> (2, B, T) bool.
 
     Args:
-        sequence_ids: the sequence of its row that each position belongs to; those of one are next to each other.
+        sequence_ids: the sequence of each position; the positions of a sequence are adjacent.
     """
     differs = sequence_ids[:, 1:] != sequence_ids[:, :-1]
     edge = ops.ones_like(sequence_ids[:, :1], dtype="bool")

@@ -1,4 +1,4 @@
-"""Vectors of words out of their characters: convolutions, highways, a projection."""
+"""Character-based word representations: convolutions, highway layers and a projection."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from keras import ops
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.projection import Projection
 
-NUM_CHARACTERS = 262  # 256 bytes, five marks, and 0 for nothing
-BEYOND = 261  # the character behind a word's last
+NUM_CHARACTERS = 262  # 256 bytes, five marks, and 0 for padding
+BEYOND = 261  # the character after the end of a word
 
 
 class Highway(keras.layers.Layer):
-    """A layer that passes on part of what it reads: (..., D) -> (..., D).
+    """A highway layer: (..., D) -> (..., D).
 
     With a gate g = sigmoid(x W_g + b_g), y = g relu(x W + b) + (1 - g) x. The gate starts nearly shut.
 
@@ -39,21 +39,21 @@ class Highway(keras.layers.Layer):
 
 
 class CharacterWords(keras.layers.Layer):
-    """The vectors of words by their characters: (N, W) int -> (N, P).
+    """A character CNN for words: (N, W) int -> (N, P).
 
-    Each convolution gives of every filter the largest answer over the places of a word, the empty ones behind it
-    included. Words do not see each other; columns in which all words are empty may be cut, but for as many as the
-    widest filter has.
+    Convolutions are followed by maximum pooling over all positions of a word, its padding included. Words are
+    independent of each other. Columns that are padding for all words may be removed, except for the width of the widest
+    filter.
 
     Args:
         units: P.
-        character_dim: the width of the vector of a character.
-        filters: pairs of the width of filters, in characters, and how many there are.
-        num_highways: the highway layers behind them.
-        activation: of the convolutions: relu or tanh.
+        character_dim: the width of character embeddings.
+        filters: pairs of a filter width, in characters, and the number of filters of this width.
+        num_highways: the number of highway layers.
+        activation: the activation of the convolutions: relu or tanh.
 
     Call arguments:
-        character_ids: (N, W) int, W at least the widest filter; 0 stands for nothing, as 261 does.
+        character_ids: (N, W) int, W at least the widest filter; 0 and 261 are padding.
 
     Example:
         >>> layer = CharacterWords(units=8, character_dim=4, filters=[[1, 4], [2, 6]], num_highways=1)
@@ -83,7 +83,7 @@ class CharacterWords(keras.layers.Layer):
 
     def build(self, input_shape: tuple | None = None) -> None:
         policy = {"dtype": self.dtype_policy}
-        # In every window of seven characters a filter adds up their vectors, so these are larger than a token's.
+        # A filter sums the vectors of up to seven characters, so character vectors are larger than token vectors.
         self.characters = EmbeddingTable(
             num_rows=NUM_CHARACTERS, width=self.character_dim, initializer_range=0.5, name="characters"
         )
@@ -105,13 +105,13 @@ class CharacterWords(keras.layers.Layer):
         ids = ops.where(character_ids == 0, BEYOND, character_ids)
         characters = ops.cast(self.characters(ids), self.compute_dtype)  # (N, W) -> (N, W, C)
         activation = getattr(ops, self.activation)
-        found = []
+        features = []
         for kernel, bias in zip(self.kernels, self.biases, strict=True):
             kernel, bias = ops.cast(kernel, self.compute_dtype), ops.cast(bias, self.compute_dtype)
-            # The activation rises, so that of the largest is the largest: (N, W - width + 1, F) -> (N, F)
+            # The activation is monotonic and can be applied after the maximum: (N, W - width + 1, F) -> (N, F)
             largest = ops.max(ops.conv(characters, kernel, padding="valid"), axis=1)
-            found.append(activation(largest + bias))
-        x = ops.concatenate(found, axis=-1)
+            features.append(activation(largest + bias))
+        x = ops.concatenate(features, axis=-1)
         for layer in self.highways:
             x = layer(x)
         return self.projection(x)

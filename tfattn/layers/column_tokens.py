@@ -1,4 +1,4 @@
-"""The tokens of a table's row beside those of its numbers: categories, missing values, [CLS]."""
+"""Tokens of a table's row for categories, missing values and [CLS]."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from keras import ops
 class CategoryTokens(keras.layers.Layer):
     """Tokens of categorical columns, a vector of the category plus one of the column: (B, M) int -> (B, M, D).
 
-    The vectors of all columns stand in one table, at an offset for each column. That of id 0, a value that no training
-    row has, starts at 0 and stays there: the token of an unknown value is that of the column alone.
+    The vectors of all columns are in one table, at an offset for each column. The vector of id 0, a value that no
+    training row has, is 0 and never trained: the token of an unknown value is the vector of the column alone.
 
     Args:
         width: D.
-        category_counts: how many ids each of the M columns has, 0 (unknown) and 1 (empty) included.
+        category_counts: the number of ids of each of the M columns, 0 (unknown) and 1 (empty) included.
 
     Example:
         >>> layer = CategoryTokens(width=8, category_counts=[4, 9])
@@ -55,8 +55,8 @@ class CategoryTokens(keras.layers.Layer):
 class MissingTokens(keras.layers.Layer):
     """A learned vector that is added to the tokens of missing numbers: (B, N, D) -> (B, N, D).
 
-    Such a token is made of the column's median, which replaces the missing number; the vector starts at 0 and tells the
-    two apart. In a column without missing numbers in training it stays 0.
+    A missing number is replaced by the column's median; the learned vector, initially 0, marks the replacement. In a
+    column without missing numbers in training it stays 0.
 
     Call arguments:
         tokens: (B, N, D).
@@ -76,7 +76,7 @@ class MissingTokens(keras.layers.Layer):
 
 
 class ClassToken(keras.layers.Layer):
-    """The learned vector [CLS], put before the other tokens: (B, T, D) -> (B, 1 + T, D).
+    """The learned vector [CLS], prepended to the other tokens: (B, T, D) -> (B, 1 + T, D).
 
     Example:
         >>> layer = ClassToken()
@@ -97,5 +97,5 @@ class ClassToken(keras.layers.Layer):
 
 
 def uniform(width: int) -> keras.initializers.Initializer:
-    """Return the initializer of all vectors of tokens, uniform between -1/sqrt(width) and 1/sqrt(width)."""
+    """Return the initializer of token vectors, uniform between -1/sqrt(width) and 1/sqrt(width)."""
     return keras.initializers.RandomUniform(-(width**-0.5), width**-0.5)

@@ -12,26 +12,25 @@ from tfattn.ops.attention_record import Record
 
 
 class CrossAttention(keras.layers.Layer):
-    """Multi-head attention of the positions of a target to those of a source.
+    """Multi-head attention from the positions of a target to the positions of a source.
 
-    Keys and values of a source are computed once, by `memory_of`. Several continuations of each source (beams) share
-    them without a copy: with B sources and B W rows of x, those of a source next to each other, they are treated as
-    W T queries of one source.
+    The keys and values of a source are computed once, by `memory_of`. The W beams of a source share them without a
+    copy: the B W rows of x, with the beams of a source next to each other, are treated as W T queries of one source.
 
-    Masks: `attention_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position. What is
-    hidden changes nothing.
+    Masks: `attention_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position. Hidden
+    positions never change the output.
 
     Args:
         num_heads: H, a divisor of the width D.
-        dropout: the fraction of the attention weights that is dropped while training.
+        dropout: the fraction of the attention weights that is dropped in training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
     Call arguments:
         x: (B W, T, D), the target.
         memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
         attention_mask: as above, for B rows; None hides nothing.
-        return_attention_scores: whether to return the attention weights too.
-        record: told the attention weights, the queries and the keys, see `AttentionRecord`; None keeps none.
+        return_attention_scores: whether to also return the attention weights.
+        record: called with the attention weights, the queries and the keys, see `AttentionRecord`.
 
     Returns:
         (B W, T, D), and the attention weights (B W, H, T, S) if asked for.

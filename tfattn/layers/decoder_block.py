@@ -14,21 +14,22 @@ from tfattn.ops.attention_record import CROSS, DECODER, AttentionRecord, recorde
 
 
 class DecoderBlock(keras.layers.Layer):
-    """Causal self-attention, attention to the source and a feed-forward network: (B, T, D) -> (B, T, D).
+    """Causal self-attention, cross-attention and a feed-forward network: (B, T, D) -> (B, T, D).
 
-    Around each of the three is a residual connection.
+    Each of the three sublayers has a residual connection.
 
-    Masks: a position sees no later one; padding at the end of a target therefore changes nothing before it.
+    Masks: a position sees no later position, so padding at the end of a target never changes earlier outputs.
     `source_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position.
 
     Args:
         num_heads: H, a divisor of the width D.
         intermediate_dim: the width inside the feed-forward network.
-        dropout: the fraction of each result that is dropped while training, before it is added.
-        attention_dropout: the fraction of both attentions' weights that is dropped while training.
-        activation: of FeedForward.
-        norm: "post" normalizes the sums (the original), "pre" the input of each part (trains deep stacks more easily).
-        normalization: as the function `normalization_layer` takes it.
+        dropout: the fraction of each result that is dropped in training, before it is added.
+        attention_dropout: the fraction of both attentions' weights that is dropped in training.
+        activation: as FeedForward.
+        norm: "post" normalizes the sums (the original), "pre" the input of each sublayer (trains deep stacks more
+            easily).
+        normalization: as `normalization_layer`.
         epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
@@ -37,11 +38,11 @@ class DecoderBlock(keras.layers.Layer):
         memory: of `memory_of`, the keys and the values of the source, each (B, H, S, K).
         source_mask: as above, for B rows; None hides nothing.
         cache: of W beams for each of B rows, for decoding token by token; `self_attention` makes one.
-        beam_mask: which positions of the cache each beam sees, see MultiHeadAttention. (Keras would fill in a
-            `cache_mask` by itself.)
-        positions: (T,) int, where x stands, for rotary positions; None for all others.
-        return_attention_scores: whether to return the weights of the attention to the source too.
-        record: told what both attentions look at, as the parts `decoder` and `cross`; None keeps nothing.
+        beam_mask: the positions of the cache that each beam sees, see MultiHeadAttention. (Keras would fill in an
+            argument named `cache_mask`.)
+        positions: (T,) int, the positions of x for rotary positions; None for no rotation.
+        return_attention_scores: whether to also return the cross-attention weights.
+        record: records the attention of both attention layers, as the parts `decoder` and `cross`.
 
     Returns:
         (B W, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then
@@ -116,7 +117,7 @@ class DecoderBlock(keras.layers.Layer):
         training: bool = False,
     ) -> Any:
         part = "self_attention"
-        gathered = self.self_attention(
+        attended = self.self_attention(
             self._read(part, x),
             attention_mask=beam_mask,
             cache=cache,
@@ -125,10 +126,10 @@ class DecoderBlock(keras.layers.Layer):
             training=training,
         )
         if cache is not None:
-            gathered, cache = gathered
-        x = self._add(part, x, gathered, training)
+            attended, cache = attended
+        x = self._add(part, x, attended, training)
         part = "cross_attention"
-        gathered = self.cross_attention(
+        attended = self.cross_attention(
             self._read(part, x),
             memory,
             attention_mask=source_mask,
@@ -137,8 +138,8 @@ class DecoderBlock(keras.layers.Layer):
             training=training,
         )
         if return_attention_scores:
-            gathered, attention_weights = gathered
-        x = self._add(part, x, gathered, training)
+            attended, attention_weights = attended
+        x = self._add(part, x, attended, training)
         part = "feed_forward"
         x = self._add(part, x, self.feed_forward(self._read(part, x), training=training), training)
         outputs = [x]

@@ -1,20 +1,23 @@
-"""Dropout whose random state has a stable name."""
+"""Dropout with few random numbers, whose random state has a stable name."""
 
 from typing import Any
 
 import keras
+from keras import ops
 
-from tfattn.ops.dropout import dropout
+# One random byte for each element, a quarter of what keras.random.dropout draws: on a CPU random numbers are the most
+# expensive part of dropout.
+LEVELS = 256
 
 
 class Dropout(keras.layers.Layer):
-    """Dropout: while training, a random fraction of the elements is set to 0 and the others are scaled up.
+    """Dropout: in training, a random fraction of the elements is set to 0 and the others are scaled up.
 
-    Keras's own layer numbers its random state by the order in which all layers of the process were made; a checkpoint
-    that is keyed by variable names needs the same name each time.
+    Keras's own layer numbers its random state by the order in which all layers of the process are created; a checkpoint
+    with variable names needs stable names.
 
     Args:
-        rate: the fraction that is dropped, at least 0 and below 1, to a 256th. With 0 the layer holds no state.
+        rate: the fraction that is dropped, at least 0 and below 1, rounded to 1 / 256. With 0 the layer has no state.
 
     Example:
         >>> layer = Dropout(0.5)
@@ -34,3 +37,24 @@ class Dropout(keras.layers.Layer):
         if not training or self.rate == 0:
             return x
         return dropout(x, rate=self.rate, seed=self.seed)
+
+
+def dropout(x: Any, *, rate: float, seed: Any) -> Any:
+    """Set a random fraction of the elements to 0 and scale the others up to keep the mean.
+
+    Args:
+        x: of any shape.
+        rate: the fraction to drop, at least 0 and below 1; rounded to a 256th, which the scale accounts for.
+        seed: a keras.random.SeedGenerator, which advances by one step.
+
+    Returns:
+        a tensor of the shape and type of x.
+
+    Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting".
+    """
+    dropped = min(round(rate * LEVELS), LEVELS - 1)
+    size = ops.size(x)
+    words = keras.random.randint(((size + 3) // 4, 1), -(2**31), 2**31 - 1, seed=seed)
+    draws = ops.reshape(ops.view(words, "uint8"), (-1,))[:size]
+    keep = ops.reshape(draws >= ops.cast(dropped, "uint8"), ops.shape(x))
+    return x * (ops.cast(keep, x.dtype) * ops.cast(LEVELS / (LEVELS - dropped), x.dtype))

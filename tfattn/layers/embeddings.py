@@ -11,7 +11,7 @@ from tfattn.ops.backend import embedding_lookup
 
 
 class EmbeddingTable(keras.layers.Layer):
-    """A table of vectors, looked up by id: (...) int -> (..., D) float32, whatever the policy.
+    """An embedding table: (...) int -> (..., D), float32 under any policy.
 
     Args:
         num_rows: the number of ids.
@@ -25,8 +25,8 @@ class EmbeddingTable(keras.layers.Layer):
     """
 
     def __init__(self, *, num_rows: int, width: int, initializer_range: float = 0.02, **kwargs: Any):
-        # Rows are gathered and then cast where it is used: to cast a table of 30,000 rows for the few hundred that a
-        # batch needs would cost more than the look-up.
+        # Rows are cast after the lookup: casting a table of 30,000 rows for the few hundred rows of a batch would cost
+        # more than the lookup.
         super().__init__(autocast=False, **kwargs)
         self.num_rows = num_rows
         self.width = width
@@ -45,24 +45,24 @@ class EmbeddingTable(keras.layers.Layer):
 class Embeddings(keras.layers.Layer):
     """BERT's embeddings, the normalized sum of token, position and segment embeddings: (B, T) int -> (B, T, D).
 
-    Masks: padded positions get a vector like any other; attention must hide it.
+    Masks: padded positions also get vectors; attention must hide them.
 
     Args:
         vocabulary_size: the number of token ids.
         hidden_dim: D.
         max_sequence_length: the number of positions, the longest T.
         num_segments: the number of segment ids.
-        positions: "learned", or "rotary" for none here: attention then rotates its queries and keys.
-        normalization: as the function `normalization_layer` takes it.
-        dropout: the fraction of the result that is dropped while training.
+        positions: "learned", or "rotary" for no position embeddings: attention then rotates its queries and keys.
+        normalization: as `normalization_layer`.
+        dropout: the fraction of the result that is dropped in training.
         layer_norm_epsilon: added to the variance before its root is taken.
         initializer_range: the standard deviation of the tables' truncated normal distribution.
 
     Call arguments:
         token_ids: (B, T) int.
         segment_ids: (B, T) int; None puts every token into segment 0.
-        indices: (B, T) int, where each token stands in its sequence; None counts from 0 in every row.
-        vectors: (B, T, D), read in place of the table's rows of the tokens; None looks these up.
+        indices: (B, T) int, the position of each token in its sequence; None counts from 0 in every row.
+        vectors: (B, T, D), used instead of the token embeddings; None looks them up.
 
     Example:
         >>> layer = Embeddings(vocabulary_size=100, hidden_dim=8, max_sequence_length=16)
@@ -129,7 +129,6 @@ class Embeddings(keras.layers.Layer):
         if segment_ids is None:
             x = x + self.segment.embeddings[0]
         else:
-            # So few rows are picked by a product with one-hot vectors: its gradient is a product too, and not a sum
-            # over B x T scattered rows.
+            # A product with one-hot vectors: its gradient is a product too, and not a sum over B x T scattered rows.
             x = x + ops.matmul(ops.one_hot(segment_ids, self.num_segments, dtype=x.dtype), self.segment.embeddings)
         return self.output_dropout(self.norm(x), training=training)

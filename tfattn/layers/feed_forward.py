@@ -10,18 +10,18 @@ from tfattn.ops.activations import ACTIVATIONS, GATED_ACTIVATIONS
 
 
 class FeedForward(keras.layers.Layer):
-    """Two linear maps with an activation in between, for each position by itself: (B, T, D) -> (B, T, D).
+    """Two linear maps with an activation in between, applied to each position: (B, T, D) -> (B, T, D).
 
     Masks: positions are independent of each other.
 
     Args:
         intermediate_dim: the width in between.
-        activation: one of ops.activations.ACTIVATIONS; or of GATED_ACTIVATIONS, for which the first map is twice as
-            wide: one half gates the other.
+        activation: a name in ops.activations.ACTIVATIONS; or in GATED_ACTIVATIONS, for which the first map is twice as
+            wide and one half gates the other.
         use_bias: whether both maps add a learned vector.
-        dropout: the fraction of the activations that is dropped while training.
+        dropout: the fraction of the activations that is dropped in training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
-        output_range: that of the last kernel; as the first if not given.
+        output_range: the standard deviation of the output kernel; by default `initializer_range`.
 
     Example:
         >>> layer = FeedForward(intermediate_dim=32)

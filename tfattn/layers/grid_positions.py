@@ -1,4 +1,4 @@
-"""Tokens of a grid with encodings of their places."""
+"""Position encodings of a grid of tokens."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from keras import ops
 
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
-from tfattn.ops.positions import of_grid
+from tfattn.ops.positions import sinusoidal_grid
 
 
 class GridPositions(keras.layers.Layer):
@@ -15,10 +15,10 @@ class GridPositions(keras.layers.Layer):
 
     Args:
         grid: rows and columns.
-        num_prefix_tokens: how many tokens stand before those of the grid, at no place of it.
-        positions: "learned" adds a vector of each token, "sinusoidal" sines and cosines of its row and its column, none
-            to tokens before the grid; "none" nothing.
-        dropout: the fraction of the result that is dropped while training.
+        num_prefix_tokens: the number of tokens before the grid, which have no position in it.
+        positions: "learned" adds a vector for each token, "sinusoidal" sines and cosines of its row and its column (0
+            for tokens before the grid), "none" adds no positions.
+        dropout: the fraction of the result that is dropped in training.
         initializer_range: the standard deviation of the learned vectors' truncated normal distribution.
 
     Example:
@@ -39,7 +39,7 @@ class GridPositions(keras.layers.Layer):
         initializer_range: float = 0.02,
         **kwargs: Any,
     ):
-        # Added up in float32, and only then cast.
+        # Summed in float32, then cast.
         super().__init__(autocast=False, **kwargs)
         self.grid = tuple(grid)
         self.num_prefix_tokens = num_prefix_tokens
@@ -65,6 +65,6 @@ class GridPositions(keras.layers.Layer):
         if self.positions == "learned":
             x = x + ops.cast(self.position.embeddings, x.dtype)
         elif self.positions == "sinusoidal":
-            places = ops.pad(of_grid(*self.grid, x.shape[-1]), ((self.num_prefix_tokens, 0), (0, 0)))
-            x = x + ops.cast(places, x.dtype)
+            encodings = ops.pad(sinusoidal_grid(*self.grid, x.shape[-1]), ((self.num_prefix_tokens, 0), (0, 0)))
+            x = x + ops.cast(encodings, x.dtype)
         return self.output_dropout(ops.cast(x, self.compute_dtype), training=training)

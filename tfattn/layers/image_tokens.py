@@ -1,4 +1,4 @@
-"""Tokens of images: of patches, or by convolutions."""
+"""Tokens of images: patches or convolutions."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from tfattn.layers.projection import Projection
 
 
 class PatchTokens(keras.layers.Layer):
-    """A token of each patch, a linear map of its pixels: (B, Y, X, C) -> (B, T, D).
+    """A token for each patch, a linear map of its pixels: (B, Y, X, C) -> (B, T, D).
 
-    The patches are cut and laid out as rows of one matrix; the map is then one product, of which the gradient is one
-    too. A strided convolution computes the same.
+    The patches are the rows of one matrix, so that the map and its gradient are single products. A strided convolution
+    computes the same.
 
     Args:
         width: D.
@@ -34,7 +34,7 @@ class PatchTokens(keras.layers.Layer):
         self.initializer_range = initializer_range
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
-        """Return rows and columns of the tokens of an image of so many pixels."""
+        """Return the rows and columns of tokens of an image of the given size in pixels."""
         return height // self.patch_size, width // self.patch_size
 
     def build(self, input_shape: tuple) -> None:
@@ -42,7 +42,7 @@ class PatchTokens(keras.layers.Layer):
             units=self.width, initializer_range=self.initializer_range, name="projection", dtype=self.dtype_policy
         )
         self.projection.build((None, None, self.patch_size**2 * input_shape[-1]))
-        self.projection.kernel.maps = ()  # pixels are no hidden vectors, and their map is no hidden layer to Muon
+        self.projection.kernel.maps = ()  # an input layer, which Muon must not treat as a hidden matrix
 
     def call(self, images: Any) -> Any:
         side, channels = self.patch_size, images.shape[-1]
@@ -53,10 +53,10 @@ class PatchTokens(keras.layers.Layer):
 
 
 class ConvolutionalTokens(keras.layers.Layer):
-    """Tokens of what convolutions see around each place: (B, Y, X, C) -> (B, T, D).
+    """A convolutional tokenizer: (B, Y, X, C) -> (B, T, D).
 
-    Each convolution is followed by a ReLU and by the maximum of 3 x 3 neighbours at every second place: a token stands
-    for a square of 2^N pixels, N the number of convolutions.
+    Each convolution is followed by a ReLU and by 3 x 3 maximum pooling with a stride of 2: a token represents a square
+    of 2^N pixels, N being the number of convolutions.
 
     Args:
         width: D.
@@ -82,7 +82,7 @@ class ConvolutionalTokens(keras.layers.Layer):
         self.inner_width = inner_width
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
-        """Return rows and columns of the tokens of an image of so many pixels."""
+        """Return the rows and columns of tokens of an image of the given size in pixels."""
         step = 2**self.num_convolutions
         return -(-height // step), -(-width // step)
 
@@ -100,7 +100,7 @@ class ConvolutionalTokens(keras.layers.Layer):
     def call(self, images: Any) -> Any:
         x = images
         for kernel in self.kernels:
-            # The larger of zero and the maximum is the maximum of what is not below zero, at a quarter of the places.
+            # ReLU after the pooling is the same as before it, at a quarter of the cost.
             x = ops.conv(x, kernel, padding="same")
             x = ops.relu(ops.max_pool(x, 3, strides=2, padding="same"))
         rows, columns = self.grid(*images.shape[1:3])

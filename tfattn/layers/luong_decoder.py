@@ -15,7 +15,7 @@ class LuongDecoder(RecurrentDecoder):
     The state is s_i = f(s_{i-1}, y_{i-1}); the context c_i is the mean of the annotations, weighted by the scores of
     s_i; the output is tanh(W [s_i; c_i]). No step waits for a context, so all positions attend at once.
 
-    Masks: padded source positions change nothing. Arguments and results are those of `RecurrentDecoder`.
+    Masks: padded source positions never change the output. Arguments and results are as in `RecurrentDecoder`.
 
     Example:
         >>> decoder = LuongDecoder(hidden_dim=8, output_dim=6, score="general")
@@ -54,7 +54,7 @@ class LuongDecoder(RecurrentDecoder):
 class InputFeedingDecoder(LuongDecoder):
     """A `LuongDecoder` whose step also reads its last output: s_i = f(s_{i-1}, y_{i-1}, r_{i-1}), r_0 being 0.
 
-    While training, dropout between layers drops the same elements at all positions (Gal and Ghahramani 2016), so that
+    In training, dropout between layers drops the same elements at all positions (Gal and Ghahramani 2016), so that
     the loop over positions draws no random numbers.
 
     Example:

@@ -21,43 +21,43 @@ from tfattn.ops.positions import BASE, rotary
 
 
 class MultiHeadAttention(keras.layers.Layer):
-    """Self-attention with H heads of queries, in G groups that each share keys and values.
+    """Self-attention with H query heads, in G groups that share keys and values.
 
-    Query, key and value come from one fused projection. Its kernel's columns are the queries of all heads, those of a
-    group next to each other, then the keys of all groups, then the values.
+    Query, key and value are computed by one fused projection. The columns of its kernel are the queries of all heads,
+    group by group, then the keys of all groups, then the values.
 
-    Masks: `attention_mask` (bool, broadcasts to (B, 1, T, S)) is True where a query may see a key; causal layers hide
-    the future besides. What is hidden changes nothing.
+    Masks: `attention_mask` (bool, broadcasts to (B, 1, T, S)) is True where a query may see a key; causal layers also
+    hide later positions. Hidden positions never change the output.
 
-    With a cache, queries also see the keys and values of earlier steps, so that texts are decoded token by token and
-    nothing is computed twice. Keys are cached after their rotation.
+    With a cache, queries also see the keys and values of earlier steps, so that texts are decoded token by token
+    without recomputation. Keys are cached after their rotation.
 
     Args:
         num_heads: H, a divisor of the width D.
-        num_groups: G, a divisor of H; one makes multi-query attention. As many as heads if not given.
-        is_causal: whether position t sees only positions up to t, where there is no cache.
-        rotary_base: of the angles by which `positions` rotate queries and keys; None rotates nothing.
+        num_groups: G, a divisor of H; 1 is multi-query attention. By default H.
+        is_causal: whether position t sees only positions up to t, without a cache.
+        rotary_base: the base of the rotary angles of `positions`; None for no rotation.
         qk_norm: whether each query and each key is divided by its root mean square, and scaled.
         use_bias: whether the projections add a learned vector.
-        dropout: the fraction of the attention weights that is dropped while training.
-        epsilon: of the normalization of queries and keys.
+        dropout: the fraction of the attention weights that is dropped in training.
+        epsilon: the epsilon of the normalization of queries and keys.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
-        output_range: that of the last kernel; as the others if not given.
+        output_range: the standard deviation of the output kernel; by default `initializer_range`.
 
     Call arguments:
         x: (B, T, D); with a `BeamCache` of W beams (B W, T, D), the beams of a row next to each other.
-        attention_mask: as above; None hides nothing. With a cache it is required, and S counts the cached keys, then
-            the new ones; for a `BeamCache` it broadcasts to (B, 1, W T, W S), see `masks.continued`.
-        attention_bias: added to the scores, broadcasts to (B, H, T, S) where G is H; None adds nothing.
-        positions: (T,) or (B, T) int, the position of each vector of x, for rotary positions; None rotates nothing.
+        attention_mask: as above; None for no mask. With a cache it is required, and S counts the cached keys, then the
+            new keys; for a `BeamCache` it broadcasts to (B, 1, W T, W S), see `masks.continued`.
+        attention_bias: added to the scores, broadcasts to (B, H, T, S) if G is H; None for no bias.
+        positions: (T,) or (B, T) int, the position of each vector of x, for rotary positions; None for no rotation.
         cache: a `GrowingCache` or a `BeamCache`.
-        num_queries: T, if only the first T of S positions are wanted as queries; the others are then only keys.
-        return_attention_scores: whether to return the attention weights too; not with a `GrowingCache`.
+        num_queries: T, if only the first T of S positions are queries; the others are keys alone.
+        return_attention_scores: whether to also return the attention weights; not with a `GrowingCache`.
         record: called with the attention weights, the queries and the keys of all H heads, see `AttentionRecord`.
 
     Returns:
-        (B, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then the
-        attention weights (B, H, T, S) if asked for.
+        (B, T, D). With a cache or attention weights a tuple: the output, the new cache if a cache was given, and the
+        attention weights (B, H, T, S) if requested.
 
     Raises:
         ValueError: num_heads does not divide the width.
@@ -146,7 +146,7 @@ class MultiHeadAttention(keras.layers.Layer):
         query, key, value = self._heads(x, (batch, *beams, length), positions)
         if num_queries is not None:
             query, length = leading(query, num_queries), num_queries
-        # Those of a group end to end: (B, H, T, K) or (B, H, W, T, K) -> (B, G, H / G W T, K).
+        # The queries of a group are concatenated: (B, H, T, K) or (B, H, W, T, K) -> (B, G, H / G W T, K).
         query = ops.reshape(query, (batch, self.num_groups, self._shared * num_beams * length, self.head_dim))
         if cache is not None:
             cache = cache.extended(key, value)
@@ -155,17 +155,17 @@ class MultiHeadAttention(keras.layers.Layer):
         means, weights = attention_to_parts(
             query,
             [(key, value)] if cache is None else cache.parts,
-            mask=self._of_groups(attention_mask),
+            mask=self._repeat_mask(attention_mask),
             bias=attention_bias,
             dropout=partial(self.weights_dropout, training=True) if training and self.dropout else None,
         )
         if record is not None:
-            record(self._of_heads(weights), self._of_heads(query), ops.repeat(key, self._shared, axis=1))
+            record(self._split_groups(weights), self._split_groups(query), ops.repeat(key, self._shared, axis=1))
         means = ops.reshape(means, (batch, self.num_heads, num_beams * length, self.head_dim))
         means = ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (rows, length, width))  # (B, H, W T, K) -> (B W, T, D)
         outputs = [self.output_projection(means)]
         outputs += [] if cache is None else [cache]
-        outputs += [self._of_heads(weights)] if return_attention_scores else []
+        outputs += [self._split_groups(weights)] if return_attention_scores else []
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _heads(self, x: Any, shape: tuple, positions: Any) -> Sequence[Any]:
@@ -173,13 +173,13 @@ class MultiHeadAttention(keras.layers.Layer):
         rotates = self.rotary_base is not None and positions is not None
         inner = range(1, len(shape))
         if self._shared == 1 and not self.norms and not rotates:
-            # Of equal parts that lie one after the other none is copied.
+            # Equal contiguous parts are split without a copy.
             heads = ops.reshape(self.qkv(x), (*shape, 3, self.num_heads, self.head_dim))
             axes = (len(shape), 0, len(shape) + 1, *inner, len(shape) + 2)
             return ops.unstack(ops.transpose(heads, axes), 3)
         heads = ops.reshape(self.qkv(x), (*shape, self.num_heads + 2 * self.num_groups, self.head_dim))
         heads = ops.transpose(heads, (0, len(shape), *inner, len(shape) + 1))  # (B, H + 2 G, ..., S, K)
-        # Split, not sliced: the gradient of each slice is an array of the whole size, and that of a split one copy.
+        # Split, not sliced: the gradient of each slice is an array of the whole size, the gradient of a split one copy.
         turned, value = ops.split(heads, (self.num_heads + self.num_groups,), axis=1)
         if self.norms:
             parts = ops.split(turned, (self.num_heads,), axis=1)
@@ -191,17 +191,17 @@ class MultiHeadAttention(keras.layers.Layer):
 
     @property
     def _shared(self) -> int:
-        """How many heads share keys and values."""
+        """Return the number of heads that share keys and values."""
         return self.num_heads // self.num_groups
 
-    def _of_heads(self, x: Any) -> Any:
-        """Give each head its own: (B, G, H / G T, ...) to (B, H, T, ...)."""
+    def _split_groups(self, x: Any) -> Any:
+        """Split groups into heads: (B, G, H / G T, ...) to (B, H, T, ...)."""
         if self._shared == 1:
             return x
         rows, _, _, width = ops.shape(x)
         return ops.reshape(x, (rows, self.num_heads, -1, width))
 
-    def _of_groups(self, mask: Any) -> Any:
+    def _repeat_mask(self, mask: Any) -> Any:
         """Repeat a mask for all heads of a group: (..., T, S) to (..., H / G T, S)."""
         is_for_all = mask is None or self._shared == 1 or mask.shape[-2] == 1
         return mask if is_for_all else ops.concatenate([mask] * self._shared, axis=-2)

@@ -1,4 +1,4 @@
-"""Normalization with a gradient in few steps."""
+"""Normalization layers with closed-form gradients."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from tfattn.ops.normalization import layer_normalization, rms_normalization
 class LayerNormalization(keras.layers.Layer):
     """Layer normalization, with learned scales and shifts of the components: (..., D) -> (..., D).
 
-    What keras.layers.LayerNormalization does, with weights of the same names; a training step takes about half of its
-    time on a CPU.
+    It is equivalent to keras.layers.LayerNormalization, with weights of the same names; a training step takes about
+    half of the time on a CPU.
 
     Masks: positions are independent of each other.
 
@@ -33,13 +33,13 @@ class LayerNormalization(keras.layers.Layer):
         self.epsilon = epsilon
 
     def build(self, input_shape: tuple) -> None:
-        # Kept in float32: so are the sums that they enter.
+        # Float32, as the sums that use them.
         common = {"shape": (input_shape[-1],), "dtype": "float32", "autocast": False}
         self.gamma = self.add_weight(name="gamma", initializer="ones", **common)
         self.beta = self.add_weight(name="beta", initializer="zeros", **common)
 
     def call(self, x: Any) -> Any:
-        # As tensors: a function with a gradient of its own reads no variables in TensorFlow.
+        # As tensors: in TensorFlow a function with a custom gradient cannot read variables.
         return layer_normalization(x, ops.copy(self.gamma), ops.copy(self.beta), epsilon=self.epsilon)
 
 
@@ -64,20 +64,20 @@ class RmsNormalization(keras.layers.Layer):
         self.epsilon = epsilon
 
     def build(self, input_shape: tuple) -> None:
-        # Kept in float32: so are the sums that it enters.
+        # Float32, as the sums that use it.
         common = {"shape": (input_shape[-1],), "dtype": "float32", "autocast": False}
         self.gamma = self.add_weight(name="gamma", initializer="ones", **common)
 
     def call(self, x: Any) -> Any:
-        # As a tensor: a function with a gradient of its own reads no variables in TensorFlow.
+        # As a tensor: in TensorFlow a function with a custom gradient cannot read variables.
         return rms_normalization(x, ops.copy(self.gamma), epsilon=self.epsilon)
 
 
 class NoNormalization(keras.layers.Layer):
-    """Nothing in the place of a normalization, to see what that is for: (..., D) -> (..., D).
+    """The identity, for ablations without normalization: (..., D) -> (..., D).
 
     Args:
-        epsilon: of no effect.
+        epsilon: unused.
 
     Example:
         >>> layer = NoNormalization(epsilon=1e-6)
@@ -87,7 +87,6 @@ class NoNormalization(keras.layers.Layer):
 
     def __init__(self, *, epsilon: float, **kwargs: Any):
         super().__init__(**kwargs)
-        self.epsilon = epsilon
 
     def build(self, input_shape: tuple) -> None:
         self.built = True
@@ -97,25 +96,25 @@ class NoNormalization(keras.layers.Layer):
 
 
 def normalization_layer(kind: str, *, epsilon: float, **kwargs: Any) -> keras.layers.Layer:
-    """Make the layer that a configuration names.
+    """Create the normalization layer that a configuration names.
 
     Args:
         kind: "layer_norm", "rms_norm" or "none"; "batch_norm" is refused.
         epsilon: see the layers.
-        kwargs: of keras.layers.Layer.
+        kwargs: arguments of keras.layers.Layer.
 
     Raises:
-        ConfigError: batch normalization, with the reason.
+        ConfigError: batch normalization is requested; the message has the reason.
     """
     if kind == "batch_norm":
         raise ConfigError(
-            "batch normalization is not for sequences: its means and variances are those of whatever shares a batch, "
-            "padding included, so a text would get other outputs in other company, a batch that is divided among "
-            "replicas or accumulated other gradients, and a decoder would see what comes later",
+            "batch normalization does not suit sequences: its means and variances are computed over the whole batch, "
+            "padding included, so the outputs of a text would depend on the other texts of its batch, gradients on how "
+            "a batch is divided among replicas, and a decoder would see later tokens",
             key="normalization",
             expected=", ".join(_NORMALIZATIONS),
             received=kind,
-            remedy="Use layer_norm or rms_norm, whose means are those of each position alone.",
+            remedy="Use layer_norm or rms_norm, which normalize each position independently.",
         )
     return _NORMALIZATIONS[kind](epsilon=epsilon, **kwargs)
 

@@ -1,6 +1,6 @@
 """Tokens of the numeric columns of a table: linear, piecewise linear or periodic.
 
-All compute in float32 whatever the policy, and cast their tokens at the end: a number in bfloat16 has two digits.
+All compute in float32 under any policy, and cast their tokens at the end: a number in bfloat16 has two digits.
 """
 
 import math
@@ -22,7 +22,7 @@ class ColumnProjection(keras.layers.Layer):
         TensorShape([2, 3, 8])
 
     Source: Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", section 3.3, whose initial
-    values, uniform between -1/sqrt(units) and 1/sqrt(units), are those of a column of width F = 1.
+    values, uniform between -1/sqrt(units) and 1/sqrt(units), are for columns of width F = 1.
     """
 
     def __init__(self, *, units: int, **kwargs: Any):
@@ -44,7 +44,7 @@ class ColumnProjection(keras.layers.Layer):
 
     def call(self, x: Any) -> Any:
         x = ops.cast(x, "float32")
-        # For one number the product is an outer one, which multiplication does in one pass.
+        # For F = 1 the product is an outer product, which multiplication computes in one pass.
         products = x * self.kernel[:, 0] if x.shape[-1] == 1 else ops.einsum("bnf,nfd->bnd", x, self.kernel)
         return ops.cast(products + self.bias, self.compute_dtype)
 
@@ -78,8 +78,8 @@ class LinearTokens(keras.layers.Layer):
 class PiecewiseLinearTokens(keras.layers.Layer):
     """Tokens that are piecewise linear in the column's number, given its encoding by bins: (B, N Q) -> (B, N, D).
 
-    The bins below a number are given as 1, those above as 0, and the one that holds it as the fraction of the bin that
-    lies below it (`preprocessing.piecewise`); the token is a linear map of them.
+    The bins below a number are encoded as 1, the bins above as 0, and the bin of the number as the fraction of the bin
+    below it (`preprocessing.piecewise`); the token is a linear map of this encoding.
 
     Args:
         width: D.
@@ -109,14 +109,13 @@ class PiecewiseLinearTokens(keras.layers.Layer):
 class PeriodicTokens(keras.layers.Layer):
     """Tokens that are ReLU of a linear map of sines and cosines of the column's number: (B, N) -> (B, N, D).
 
-    Each column has frequencies c of its own, which are learned; a number x becomes the sines, then the cosines, of
-    2 pi c x for each of them.
+    Each column has its own learned frequencies c; a number x is encoded as the sines, then the cosines, of 2 pi c x.
 
     Args:
         width: D.
         num_frequencies: the number of frequencies of a column.
-        frequency_scale: the standard deviation with which they are initialized; the larger, the finer the differences
-            between numbers that matter from the start.
+        frequency_scale: the standard deviation with which frequencies are initialized; a larger scale resolves finer
+            differences between numbers.
 
     Example:
         >>> layer = PeriodicTokens(width=8)

@@ -1,4 +1,4 @@
-"""BERT's vector for a whole sequence."""
+"""BERT's pooler."""
 
 from typing import Any
 

@@ -14,20 +14,20 @@ from tfattn.ops.positions import sinusoidal
 class Positions(keras.layers.Layer):
     """Scaling of token vectors by sqrt(D) and addition of position encodings: (B, T, D) -> (B, T, D).
 
-    The embedding table is not part of it: source, target and output may share one. Its values are of the size D^-0.5,
-    so that they are scaled to the size 1, that of the sines and cosines.
+    The embedding table is not part of this layer, since source, target and output may share a table. The standard
+    deviation of its values is D^-0.5, so that scaled vectors have the size of the sines and cosines.
 
-    Masks: padded positions get a vector like any other; attention must hide it.
+    Masks: padded positions also get vectors; attention must hide them.
 
     Args:
-        positions: "sinusoidal" adds sines and cosines, "learned" a table's rows, "rotary" nothing: there, attention
+        positions: "sinusoidal" adds sines and cosines, "learned" a table's rows, "rotary" adds no positions: attention
             rotates its queries and keys.
         max_sequence_length: the number of positions of the table, if learned.
-        dropout: the fraction of the result that is dropped while training.
+        dropout: the fraction of the result that is dropped in training.
 
     Call arguments:
         x: (B, T, D), rows of a table, in float32.
-        indices: (T,) int, where x stands.
+        indices: (T,) int, the positions of x.
 
     Example:
         >>> layer = Positions(max_sequence_length=16)
@@ -40,7 +40,7 @@ class Positions(keras.layers.Layer):
     def __init__(
         self, *, positions: str = "sinusoidal", max_sequence_length: int = 512, dropout: float = 0.1, **kwargs: Any
     ):
-        # Added up in float32, and only then cast.
+        # Summed in float32, then cast.
         super().__init__(autocast=False, **kwargs)
         self.positions = positions
         self.max_sequence_length = max_sequence_length
@@ -71,10 +71,10 @@ class Positions(keras.layers.Layer):
 
 
 def check_heads(positions: str, hidden_dim: int, num_heads: int) -> None:
-    """Refuse heads whose components positions cannot rotate.
+    """Check that rotary positions can rotate the heads.
 
     Raises:
-        ConfigError: positions are "rotary", and a head has an odd width.
+        ConfigError: positions are "rotary", and the width of a head is odd.
     """
     if positions == "rotary" and hidden_dim // num_heads % 2:
         raise ConfigError(

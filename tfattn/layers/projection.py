@@ -11,18 +11,18 @@ from tfattn.ops.backend import inferred
 class Projection(keras.layers.Layer):
     """A linear map of the last axis: (..., D) -> (..., units).
 
-    What keras.layers.Dense does, computed as one product of two matrices. For input of rank 3 Dense multiplies batch by
-    batch, and its kernel's gradient is a stack of B products that is then summed; as one product it is two to three
-    times faster on a CPU.
+    It is equivalent to keras.layers.Dense, but computed as a single matrix product. For inputs of rank 3 Dense
+    multiplies row by row, and the gradient of its kernel is a sum of B products; a single product is two to three times
+    faster on a CPU.
 
     Masks: positions are independent of each other.
 
     Args:
-        units: the width of the output; or a tuple of widths, where the kernel holds several maps side by side, whose
-            outputs are concatenated. It changes nothing here; an optimizer may treat each as the matrix that it is.
+        units: the width of the output; or a tuple of widths, if the kernel consists of several maps whose outputs are
+            concatenated. The result is the same; an optimizer may treat each map as a matrix.
         use_bias: whether a learned vector is added.
-        initializer_range: the standard deviation of the kernel's truncated normal distribution; None draws it uniformly
-            from a range that its two widths decide (Glorot and Bengio 2010, eq. 16).
+        initializer_range: the standard deviation of the kernel's truncated normal distribution; None for Glorot uniform
+            (Glorot and Bengio 2010, eq. 16).
 
     Example:
         >>> layer = Projection(units=6)

@@ -8,13 +8,13 @@ from keras import ops
 from tfattn.layers.projection import Projection
 from tfattn.ops.recurrence import gru, lstm, scan_rows
 
-# By name of the cell: its step, the number of gates and candidates that it computes, that of the tensors of its state.
+# By name of the cell: its step, its number of gates and candidates, and the number of tensors of its state.
 CELLS = {"gru": (gru, 3, 1), "lstm": (lstm, 4, 2)}
 FORGET_GATE = 1  # its index among the gates of an LSTM
 
 
 class Cell(keras.layers.Layer):
-    """One step of a GRU or LSTM, given inputs that are projected already.
+    """One step of a GRU or LSTM with projected inputs.
 
     Args:
         units: the width D of the state.
@@ -33,12 +33,12 @@ class Cell(keras.layers.Layer):
         >>> h.shape
         TensorShape([2, 8])
 
-    Source: as the functions of ops/recurrence.py. The recurrent kernel of each gate is drawn orthogonal (Saxe et al.
+    Source: see ops/recurrence.py. The recurrent kernel of each gate is drawn orthogonal (Saxe et al.
     2014), and the forget gate of an LSTM starts open by a bias of 1 (Jozefowicz et al. 2015).
     """
 
     def __init__(self, *, units: int, cell: str = "gru", **kwargs: Any):
-        # The state stays float32 whatever the policy.
+        # The state is always float32.
         super().__init__(autocast=False, **kwargs)
         self.units = units
         self.cell = cell
@@ -59,7 +59,7 @@ class Cell(keras.layers.Layer):
         return self.advance(inputs, recurrent, state)
 
     def _orthogonal(self, shape: tuple, dtype: str) -> Any:
-        # An initializer draws the same each time it is called: one for each gate.
+        # An initializer returns the same values at each call, so that each gate needs its own.
         square = (self.units, self.units)
         return ops.concatenate([keras.initializers.Orthogonal()(square, dtype) for _ in range(self.num_gates)], axis=1)
 
@@ -73,19 +73,19 @@ class Recurrent(keras.layers.Layer):
 
     The inputs of all positions are projected at once, before the loop over them.
 
-    Masks: at a padded position the state, and so the output, stays as it is. The last output of a padded sequence is
-    that of its last real token.
+    Masks: at a padded position state and output do not change. The last output of a padded sequence is the output of
+    its last real token.
 
     Args:
         units: the width D of output and state.
         cell: gru or lstm.
         go_backwards: whether to read from the last position to the first; the output at a position then depends on
-            those after it.
+            later positions.
 
     Call arguments:
         x: (B, T, F).
-        padding_mask: (B, T) bool, True at real tokens; None stands for all.
-        initial_state: the cell's state before the first position that is read; None is zeros.
+        padding_mask: (B, T) bool, True at real tokens; None if all are real.
+        initial_state: the cell's state before the first step; None for zeros.
 
     Returns:
         (B, T, D).
@@ -124,9 +124,9 @@ class Recurrent(keras.layers.Layer):
 
 
 class Bidirectional(keras.layers.Layer):
-    """Two GRUs or LSTMs, one in each direction, their outputs side by side: (B, T, F) -> (B, T, D).
+    """A GRU or LSTM in each direction, whose outputs are concatenated: (B, T, F) -> (B, T, D).
 
-    Masks: padded positions change nothing at real ones.
+    Masks: padded positions never change the outputs at real positions.
 
     Args:
         units: the width D of the output, an even number; each direction has half of it.
@@ -134,7 +134,7 @@ class Bidirectional(keras.layers.Layer):
 
     Call arguments:
         x: (B, T, F).
-        padding_mask: (B, T) bool, True at real tokens; None stands for all.
+        padding_mask: (B, T) bool, True at real tokens; None if all are real.
 
     Returns:
         (B, T, D).
@@ -163,6 +163,6 @@ class Bidirectional(keras.layers.Layer):
         return ops.concatenate([self.forward(x, padding_mask), self.backward(x, padding_mask)], axis=-1)
 
     def last_states(self, outputs: Any) -> Any:
-        """Return the last output of each direction, side by side: (B, T, D) of a call -> (B, D)."""
+        """Return the last outputs of both directions, concatenated: (B, T, D) of a call -> (B, D)."""
         forward, backward = ops.split(outputs, 2, axis=-1)
         return ops.concatenate([forward[:, -1], backward[:, 0]], axis=-1)

@@ -1,4 +1,4 @@
-"""The base of recurrent decoders, and the one without attention, which sees the source as one vector."""
+"""The base class of recurrent decoders, and the decoder without attention."""
 
 from typing import Any
 
@@ -14,24 +14,24 @@ from tfattn.ops.attention_record import Record
 
 
 class RecurrentDecoder(keras.layers.Layer):
-    """The base of recurrent decoders: it reads the target so far and the source, and returns a vector per position.
+    """The base class of recurrent decoders, which read target and source and return a vector for each target position.
 
-    How it reads the source is its wiring, and each wiring is a class: `PlainDecoder`, `BahdanauDecoder`,
-    `LuongDecoder`, `InputFeedingDecoder`. Their common parts stand here: a stack of GRUs or LSTMs, a projection that
-    makes their initial states of the source's summary c, tanh(W c), and one that makes the output, tanh(W [...]).
+    Subclasses differ in how they read the source: `PlainDecoder`, `BahdanauDecoder`, `LuongDecoder`,
+    `InputFeedingDecoder`. Common parts are a stack of GRUs or LSTMs, the projection of the source's summary c to their
+    initial states, tanh(W c), and the projection to the output, tanh(W [...]).
 
     Args:
         hidden_dim: the width D of the states.
         output_dim: the width O of the output.
-        num_layers: the number of GRUs or LSTMs, one on top of the other.
+        num_layers: the number of GRUs or LSTMs.
         cell: gru or lstm.
         score: the score function of the decoder's `Alignment`, if it has one.
-        dropout: the fraction of each layer's output that is dropped while training, the top layer's excluded.
+        dropout: the fraction of each layer's output that is dropped in training, except for the top layer.
 
     Call arguments:
         x: (B, T, E), the vectors of the target tokens.
         memory: of `memory_of`.
-        record: told the attention weights (B, 1, T, S), see `AttentionRecord`; None keeps none.
+        record: called with the attention weights (B, 1, T, S), see `AttentionRecord`.
 
     Returns:
         (B, T, O).
@@ -48,7 +48,7 @@ class RecurrentDecoder(keras.layers.Layer):
         dropout: float = 0.0,
         **kwargs: Any,
     ):
-        # States, scores and weights stay float32 whatever the policy.
+        # States, scores and weights are always float32.
         super().__init__(autocast=False, **kwargs)
         self.hidden_dim = hidden_dim
         self.output_dim = output_dim
@@ -58,7 +58,7 @@ class RecurrentDecoder(keras.layers.Layer):
         self.dropout = dropout
 
     def memory_of(self, annotations: Any, summary: Any, padding_mask: Any) -> dict[str, Any]:
-        """Compute once what all steps need of a source.
+        """Compute the memory of a source, the inputs of all steps.
 
         Args:
             annotations: (B, S, C), a vector for each source token.
@@ -76,7 +76,7 @@ class RecurrentDecoder(keras.layers.Layer):
         }
 
     def first_state(self, memory: dict[str, Any]) -> Any:
-        """Return the state before the first token: for each layer that of its cell, tensors (B, D) float32."""
+        """Return the initial state: the cell states of all layers, tensors (B, D) float32."""
         num_states = self.stack[0].transition.num_states
         states = ops.tanh(ops.cast(self.initial_state(memory["summary"]), "float32"))
         parts = ops.split(states, self.num_layers * num_states, axis=-1)
@@ -86,9 +86,9 @@ class RecurrentDecoder(keras.layers.Layer):
         """Read the tokens of one position.
 
         Args:
-            x: (B W, E), the vectors of the tokens, W rows of each source side by side.
-            memory: of `memory_of`, B rows.
-            state: of the step before, or of `first_state`; B W rows.
+            x: (B W, E), the vectors of the tokens, the W rows of a source next to each other.
+            memory: the result of `memory_of`, B rows.
+            state: the state of the last step, or of `first_state`; B W rows.
 
         Returns:
             the output (B W, O), the new state, and the attention weights (B W, S) float32 or None.
@@ -96,7 +96,7 @@ class RecurrentDecoder(keras.layers.Layer):
         raise NotImplementedError
 
     def _build_parts(self, *, summary: int, read: int, readout: int) -> None:
-        """Build the common parts, given the widths of the summary and of the inputs of the bottom layer and readout."""
+        """Build the common parts, given the widths of the summary and of the inputs of bottom layer and readout."""
         common = {"units": self.hidden_dim, "cell": self.cell, "dtype": self.dtype_policy}
         self.stack = [Recurrent(name=f"layer_{index}", **common) for index in range(self.num_layers)]
         self.between = [
@@ -120,7 +120,7 @@ class RecurrentDecoder(keras.layers.Layer):
         return layer
 
     def _upwards(self, x: Any, state: Any, training: bool) -> Any:
-        """Run the upper layers over a sequence, from the outputs of the bottom layer to those of the top, (B, T, D)."""
+        """Run the upper layers over the outputs of the bottom layer (B, T, D), and return the top outputs."""
         for dropout, layer, first in zip(self.between, self.stack[1:], state[1:], strict=True):
             x = layer(dropout(x, training=training), initial_state=first)
         return x
@@ -131,7 +131,7 @@ class RecurrentDecoder(keras.layers.Layer):
         Args:
             bottom: the new state of the bottom layer.
             state: the last states of all layers.
-            keep: factors of each layer's output, the top layer excluded; None stands for ones.
+            keep: factors of each layer's output, except for the top layer; None for ones.
         """
         states = [bottom]
         for index, (layer, before) in enumerate(zip(self.stack[1:], state[1:], strict=True)):
@@ -149,9 +149,9 @@ class RecurrentDecoder(keras.layers.Layer):
 
 
 class PlainDecoder(RecurrentDecoder):
-    """The decoder without attention, which sees the source as one vector c: s_i = f(s_{i-1}, y_{i-1}, c).
+    """The decoder without attention, which reads the source as one vector c: s_i = f(s_{i-1}, y_{i-1}, c).
 
-    The output is tanh(W [s_i; y_{i-1}; c]). Arguments and results are those of `RecurrentDecoder`.
+    The output is tanh(W [s_i; y_{i-1}; c]). Arguments and results are as in `RecurrentDecoder`.
 
     Example:
         >>> decoder = PlainDecoder(hidden_dim=8, output_dim=6)
@@ -172,18 +172,18 @@ class PlainDecoder(RecurrentDecoder):
 
     def call(self, x: Any, memory: dict[str, Any], record: Record | None = None, training: bool = False) -> Any:
         state = self.first_state(memory)
-        x = _beside(x, memory["summary"])
+        x = _append_summary(x, memory["summary"])
         top = self._upwards(self.stack[0](x, initial_state=state[0]), state, training)
         return self._read_out(top, x)
 
     def step(self, x: Any, memory: dict[str, Any], state: Any) -> tuple[Any, Any, Any]:
-        x = flat(_beside(by_source(x, memory), memory["summary"]))
+        x = flat(_append_summary(by_source(x, memory), memory["summary"]))
         top, state = self._step_upwards(self.stack[0].step(x, state[0]), state)
         return self._read_out(top, x), state, None
 
 
 def by_source(x: Any, memory: dict[str, Any]) -> Any:
-    """Group rows by their source: (B W, ...) -> (B, W, ...), the memory having B rows."""
+    """Group rows by their source: (B W, ...) -> (B, W, ...), given the memory of B rows."""
     return ops.reshape(x, (ops.shape(memory["summary"])[0], -1, *ops.shape(x)[1:]))
 
 
@@ -192,7 +192,7 @@ def flat(x: Any) -> Any:
     return ops.reshape(x, (-1, *ops.shape(x)[2:]))
 
 
-def _beside(x: Any, summary: Any) -> Any:
+def _append_summary(x: Any, summary: Any) -> Any:
     """Append the summary (B, C) to each vector of x (B, T, E): (B, T, E + C)."""
     x = ops.cast(x, summary.dtype)
     batch, length, _ = ops.shape(x)

@@ -1,4 +1,4 @@
-"""One sequence of vectors out of those of several layers."""
+"""A learned weighted sum of layers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from tfattn.ops.normalization import layer_normalization
 
 
 class ScalarMix(keras.layers.Layer):
-    """Mixes layers by weights that are learnt: g times the sum of softmax(s) of them, L times (B, T, D) -> (B, T, D).
+    """A weighted sum of layers with learned weights, g softmax(s): L times (B, T, D) -> (B, T, D).
 
-    All weights start equal, and g at 1.
+    Initially all weights are equal, and g is 1.
 
     Args:
         num_layers: L.
-        normalize: whether the vectors of each layer are brought to mean 0 and variance 1 before.
+        normalize: whether the vectors of each layer are first normalized to mean 0 and variance 1.
 
     Call arguments:
         layers: (B, T, D) each.
@@ -25,8 +25,8 @@ class ScalarMix(keras.layers.Layer):
         >>> ScalarMix(num_layers=2)([keras.ops.ones((2, 5, 4)), keras.ops.zeros((2, 5, 4))]).shape
         TensorShape([2, 5, 4])
 
-    Source: Peters et al. 2018, "Deep contextualized word representations", eq. 1. There the normalization is over all
-    words of a batch; here it is of each vector, so that no text changes another's.
+    Source: Peters et al. 2018, "Deep contextualized word representations", eq. 1. The original
+    normalizes over all words of a batch, this layer each vector, so that texts are independent of each other.
     """
 
     def __init__(self, *, num_layers: int, normalize: bool = False, **kwargs: Any):

@@ -1,4 +1,4 @@
-"""One vector of a text, or of a pair of texts that are compared."""
+"""Pooling of a text, or of a pair of texts that are compared."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from tfattn.ops.pooling import largest
 
 
 class SegmentPooler(keras.layers.Layer):
-    """Pools each text by the largest number of each column, and compares two: (B, T, D) -> (B, D).
+    """Maximum pooling of each text, and a comparison of two texts: (B, T, D) -> (B, D).
 
-    Of texts u and v, u, v, |u - v| and u v stand side by side; where a row has no second text, v is 0. A linear map and
-    tanh bring them to the width that was read.
+    For texts u and v, the vectors u, v, |u - v| and u v are concatenated; without a second text v is 0. A linear map
+    and tanh reduce them to the input width.
 
-    Masks: padded positions change nothing.
+    Masks: padded positions never change the output.
 
     Call arguments:
         x: (B, T, D).
-        padding_mask: (B, T) bool, True at real tokens; None stands for all.
-        segment_ids: (B, T) int, 0 at the first text and 1 at the second; None stands for one text.
+        padding_mask: (B, T) bool, True at real tokens; None if all are real.
+        segment_ids: (B, T) int, 0 for the first text and 1 for the second; None for a single text.
 
     Example:
         >>> SegmentPooler()(keras.ops.ones((2, 5, 4))).shape

@@ -1,4 +1,4 @@
-"""Layers that are left out at random."""
+"""Stochastic depth."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from keras import ops
 
 
 class StochasticDepth(keras.layers.Layer):
-    """Stochastic depth: while training, a layer's result is set to 0 for a random fraction of the rows of a batch.
+    """Stochastic depth: in training, the result of a layer is set to 0 for a random fraction of the rows of a batch.
 
-    The other rows are scaled up so that the mean stays. Added to what the layer read, such a row goes on as it was.
+    The other rows are scaled up to keep the mean. With a residual connection a dropped row skips the layer.
 
     Args:
         rate: the fraction of rows, at least 0 and below 1. With 0 the layer holds no state.

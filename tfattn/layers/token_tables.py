@@ -1,4 +1,4 @@
-"""The embedding tables of an encoder-decoder, which may be shared, and logits as products with one of them."""
+"""The embedding tables of an encoder-decoder, which may be shared, and logits as products with a table."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from tfattn.layers.embeddings import EmbeddingTable
 def token_tables(
     width: int, *, vocabulary_size: int, target_vocabulary_size: int, share: str
 ) -> tuple[EmbeddingTable, EmbeddingTable, EmbeddingTable]:
-    """Make the embedding tables of the source, of the target and of the output.
+    """Create the embedding tables of the source, of the target and of the output.
 
     Args:
-        width: D, of a vector; values are of the size D^-0.5.
+        width: D, the width of a vector; the standard deviation of initial values is D^-0.5.
         vocabulary_size: the number of source tokens.
         target_vocabulary_size: the number of target tokens.
-        share: "all" makes one table for all, "target" one for target and output, "none" three.
+        share: "all" shares one table, "target" a table for target and output, "none" creates three tables.
 
     Returns:
-        the three tables, built; the same object where they are shared.
+        the three built tables; shared tables are the same object.
 
     Raises:
-        ConfigError: all are to be one, and the vocabularies differ in size.
+        ConfigError: all tables are shared, and the sizes of the vocabularies differ.
     """
     if share == "all" and vocabulary_size != target_vocabulary_size:
         raise ConfigError(
@@ -46,15 +46,15 @@ def token_tables(
 
 
 def logits(x: Any, table: EmbeddingTable, bias: Any = None) -> Any:
-    """Return the products of vectors with all rows of a table: (..., D) -> (..., V), in the type of x.
+    """Compute the products of vectors with all rows of a table: (..., D) -> (..., V), in the type of x.
 
     Args:
         x: (..., D).
-        table: of V rows.
-        bias: (V,), added to the products; None adds nothing.
+        table: a table of V rows.
+        bias: (V,), added to the products; None for no bias.
     """
     num_rows, width = table.embeddings.shape
-    # As one product of two matrices.
+    # A single matrix product.
     products = ops.matmul(ops.reshape(x, (-1, width)), ops.transpose(ops.cast(table.embeddings, x.dtype)))
     products = products if bias is None else products + ops.cast(bias, x.dtype)
     return ops.reshape(products, (*ops.shape(x)[:-1], num_rows))

@@ -1,4 +1,4 @@
-"""One block of a Transformer that attends to itself."""
+"""The Transformer block with self-attention."""
 
 from typing import Any
 
@@ -21,24 +21,23 @@ class TransformerBlock(keras.layers.Layer):
     Masks: as MultiHeadAttention.
 
     Args:
-        num_heads, num_groups, rotary_base, qk_norm: of MultiHeadAttention.
+        num_heads, num_groups, rotary_base, qk_norm: as MultiHeadAttention.
         intermediate_dim: the width inside the feed-forward network.
-        norm: "post" normalizes the sums (the original), "pre" the input of both parts (trains deep stacks more easily),
-            "pre_feed_forward" that of the feed-forward network only.
-        normalization: as the function `normalization_layer` takes it.
-        activation: of FeedForward.
+        norm: "post" normalizes the sums (the original), "pre" the inputs of both sublayers (trains deep stacks more
+            easily), "pre_feed_forward" the input of the feed-forward network only.
+        normalization: as `normalization_layer`.
+        activation: as FeedForward.
         use_bias: whether the linear maps add a learned vector.
-        dropout: the fraction of both results that is dropped while training, before they are added.
-        attention_dropout: the fraction of the attention weights that is dropped while training.
-        intermediate_dropout: the fraction that is dropped while training inside the feed-forward network.
-        stochastic_depth: the fraction of rows for which each of both is left out while training.
+        dropout: the fraction of both results that is dropped in training, before they are added.
+        attention_dropout: the fraction of the attention weights that is dropped in training.
+        intermediate_dropout: the fraction that is dropped in training inside the feed-forward network.
+        stochastic_depth: the fraction of rows that skip a sublayer in training.
         epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
-        output_range: that of the last kernels of both parts, whose results are added; as the others if not given.
+        output_range: the standard deviation of the output kernels of both sublayers; by default `initializer_range`.
 
     Call arguments:
-        x, attention_mask, positions, cache, num_queries, return_attention_scores, record: as MultiHeadAttention takes
-            them.
+        x, attention_mask, positions, cache, num_queries, return_attention_scores, record: as MultiHeadAttention.
 
     Returns:
         as MultiHeadAttention.
@@ -127,7 +126,7 @@ class TransformerBlock(keras.layers.Layer):
         record: Record | None = None,
         training: bool = False,
     ) -> Any:
-        gathered = self.attention(
+        attended = self.attention(
             self.norms["attention"](x) if self.norm == "pre" else x,
             attention_mask=attention_mask,
             positions=positions,
@@ -137,11 +136,11 @@ class TransformerBlock(keras.layers.Layer):
             record=record,
             training=training,
         )
-        gathered, *others = gathered if isinstance(gathered, tuple) else (gathered,)
+        attended, *others = attended if isinstance(attended, tuple) else (attended,)
         x = x if num_queries is None else leading(x, num_queries)
-        x = self._add("attention", x, gathered, training)
-        read = x if self.norm == "post" else self.norms["feed_forward"](x)
-        x = self._add("feed_forward", x, self.feed_forward(read, training=training), training)
+        x = self._add("attention", x, attended, training)
+        inputs = x if self.norm == "post" else self.norms["feed_forward"](x)
+        x = self._add("feed_forward", x, self.feed_forward(inputs, training=training), training)
         return (x, *others) if others else x
 
     def _add(self, part: str, x: Any, result: Any, training: bool) -> Any:

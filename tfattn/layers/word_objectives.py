@@ -1,4 +1,4 @@
-"""What word vectors are taught by: three ways to tell how likely a word is, each with output vectors of its own."""
+"""The training objectives of word vectors: negative sampling, hierarchical softmax and full softmax."""
 
 import functools
 import math
@@ -10,13 +10,13 @@ import numpy as np
 from keras import ops
 
 from tfattn.ops.backend import embedding_lookup
-from tfattn.ops.logistic_loss import logistic_loss
+from tfattn.ops.cross_entropy import logistic_loss
 
-FORK_LIMIT = 50.0  # decisions; at a rate of 0.025 more of them at once would go too far
+FORK_LIMIT = 50.0  # decisions of a fork in a batch; at a learning rate of 0.025 more would overshoot
 
 
 class Predictor(Protocol):
-    """What a model of word vectors has to tell; see `WordPredictor`."""
+    """The required part of a model of word vectors; see `WordPredictor`."""
 
     def predicted(self, x: Any) -> Any: ...
 
@@ -24,12 +24,11 @@ class Predictor(Protocol):
 
 
 class WordObjective(keras.layers.Layer):
-    """The contract: output vectors, which begin with 0, and how they are compared with those that predict.
+    """The contract of an objective: output vectors, initially 0, and the loss of predicting vectors.
 
     Args:
-        num_outputs: how many output vectors there are.
+        num_outputs: the number of output vectors.
         width: D.
-
     """
 
     def __init__(self, *, num_outputs: int, width: int, name: str):
@@ -38,14 +37,14 @@ class WordObjective(keras.layers.Layer):
         self.built = True
 
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
-        """Compute the loss at each place.
+        """Compute the loss at each position.
 
         Args:
             predictor: the model.
-            vectors: (B, N, L, D), of which each predicts C words.
+            vectors: (B, N, L, D), each of which predicts C words.
             token_ids: (B, N, L) int, the words of each block.
-            pairs: (B, N, L, C) float32, 1 for words to predict.
-            noise_ids: (B, N, K) int, words drawn at random.
+            pairs: (B, N, L, C) float32, 1 for target words.
+            noise_ids: (B, N, K) int, negative samples.
 
         Returns:
             (B, N, L) float32, sums over the C words.
@@ -59,14 +58,14 @@ class WordObjective(keras.layers.Layer):
 
 
 class NegativeSampling(WordObjective):
-    """Tells the words that stand near from words drawn at random.
+    """Negative sampling: nearby words against random words.
 
-    Words are drawn for a block, and count at all of its places: each of K as much as `negatives` / K.
+    The K negative samples of a block are shared by all of its positions; each has the weight `negatives` / K.
 
     Args:
         vocabulary_size: V.
         width: D.
-        negatives: how many words drawn at random stand against each that is near.
+        negatives: the number of negative samples for each nearby word.
 
     Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 4.
     """
@@ -79,19 +78,19 @@ class NegativeSampling(WordObjective):
     def loss(self, predictor: Predictor, vectors: Any, token_ids: Any, pairs: Any, noise_ids: Any) -> Any:
         scores = self._scores(predictor, vectors, token_ids)
         noise = ops.matmul(vectors, ops.swapaxes(embedding_lookup(self.outputs, noise_ids), 2, 3))  # (B, N, L, K)
-        of_noise = self.negatives * ops.mean(logistic_loss(-noise), axis=-1)
-        return ops.sum(logistic_loss(scores) * pairs, axis=-1) + of_noise * ops.sum(pairs, axis=-1)
+        noise_loss = self.negatives * ops.mean(logistic_loss(-noise), axis=-1)
+        return ops.sum(logistic_loss(scores) * pairs, axis=-1) + noise_loss * ops.sum(pairs, axis=-1)
 
 
 class HierarchicalSoftmax(WordObjective):
-    """Tells at each fork of the way to a word, through a binary tree, whether it goes one way or the other.
+    """Hierarchical softmax: a binary decision at each fork of the path to a word in a Huffman tree.
 
-    Forks near the root stand on the way to most words. Where more than `FORK_LIMIT` decisions meet at one, its gradient
-    is their mean times the limit.
+    Forks near the root are on the paths of most words. With more than `FORK_LIMIT` decisions in a batch, the gradient
+    of a fork is their mean times the limit.
 
     Args:
         vocabulary_size: V.
-        counts: tells how often each word stands in the texts, (V,), not rising; asked when it is first needed.
+        counts: returns the counts of the words, (V,), in descending order; called when first needed.
         width: D.
 
     Source: Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 3.
@@ -103,7 +102,7 @@ class HierarchicalSoftmax(WordObjective):
 
     @functools.cached_property
     def tree(self) -> tuple[np.ndarray, np.ndarray]:
-        """The ways to all words, as `huffman` gives them."""
+        """Return the paths to all words, see `huffman`."""
         paths, turns = huffman(self._counts())
         return paths.astype("int32"), turns.astype("float32")
 
@@ -121,16 +120,16 @@ class HierarchicalSoftmax(WordObjective):
         return ops.sum(ops.sum(logistic_loss(turns * scores) * ops.abs(turns), axis=-1) * pairs, axis=-1)
 
     def _fractions(self, paths: Any, turns: Any, pairs: Any) -> Any:
-        """Compute how much of the gradient of each fork counts: (B, N, L, P), from 0 to 1."""
+        """Compute the factor of the gradient of each fork: (B, N, L, P), from 0 to 1."""
         flat, passes = ops.reshape(paths, (-1,)), ops.reshape(ops.abs(turns), (-1,))
         passed = ops.segment_sum(passes, flat, num_segments=self.outputs.shape[0])
-        predicted_by = ops.sum(pairs) / ops.cast(ops.prod(ops.shape(paths)[:-1]), "float32")  # of a word, in the mean
+        predicted_by = ops.sum(pairs) / ops.cast(ops.prod(ops.shape(paths)[:-1]), "float32")  # mean over words
         decisions = ops.take(passed, paths, axis=0) * predicted_by
         return ops.minimum(1.0, FORK_LIMIT / ops.maximum(decisions, 1.0))
 
 
 class FullSoftmax(WordObjective):
-    """Tells how likely each word of the vocabulary is; takes as long as there are words.
+    """Softmax over the whole vocabulary; its cost is linear in the number of words.
 
     Args:
         vocabulary_size: V.
@@ -150,35 +149,35 @@ class FullSoftmax(WordObjective):
 
 
 def huffman(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Build the binary tree in which frequent words have short ways.
+    """Build the binary tree in which frequent words have short paths.
 
     Args:
-        counts: of V words, not rising.
+        counts: the counts of V words, in descending order.
 
     Returns:
-        paths, (V, P), the forks on the way to each word, of which the root is the last, filled up with 0; and turns, at
-        each of them 1 or -1, 0 behind the end of the way.
+        paths, (V, P), the forks on the path to each word, the root last, padded with 0; and turns (V, P), 1 or -1 at
+        each fork, 0 at padding.
 
-    Source: the code of word2vec (Mikolov et al. 2013), CreateBinaryTree: of equally rare ones a fork joins words before
+    Source: the code of word2vec (Mikolov et al. 2013), CreateBinaryTree: with equal counts words are joined before
     forks.
     """
     size = len(counts)
     weights = np.concatenate([np.asarray(counts, np.int64), np.zeros(max(size - 1, 0), np.int64)])
     parents, is_second = np.zeros(len(weights), np.int64), np.zeros(len(weights), bool)
-    word, fork = size - 1, size  # the rarest word, and the oldest fork, that are not joined yet
+    word, fork = size - 1, size  # the rarest word and the oldest fork without a parent
     for new in range(size, len(weights)):
         for second in (False, True):
             takes_word = word >= 0 and (fork >= new or weights[word] < weights[fork])
             chosen, word, fork = (word, word - 1, fork) if takes_word else (fork, word, fork + 1)
             parents[chosen], is_second[chosen] = new, second
             weights[new] += weights[chosen]
-    ways = []
-    for place in range(size):
-        way, root = [], len(weights) - 1
-        while place != root:
-            way.append((parents[place] - size, -1 if is_second[place] else 1))
-            place = parents[place]
-        ways.append(way[::-1])
-    longest = max(map(len, ways), default=0)
-    filled = np.array([way + [(0, 0)] * (longest - len(way)) for way in ways], np.int64).reshape(size, longest, 2)
-    return filled[..., 0], filled[..., 1]
+    paths = []
+    for node in range(size):
+        path, root = [], len(weights) - 1
+        while node != root:
+            path.append((parents[node] - size, -1 if is_second[node] else 1))
+            node = parents[node]
+        paths.append(path[::-1])
+    longest = max(map(len, paths), default=0)
+    padded = np.array([path + [(0, 0)] * (longest - len(path)) for path in paths], np.int64).reshape(size, longest, 2)
+    return padded[..., 0], padded[..., 1]

@@ -1,4 +1,4 @@
-"""How surprising words are, given vectors that predict them: by all words, or by some drawn at random."""
+"""Full and sampled softmax cross-entropy of words."""
 
 import math
 from typing import Any
@@ -9,20 +9,20 @@ from keras import ops
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.ops.backend import embedding_lookup
 
-IMPOSSIBLE = -1e9  # the score of a word that was drawn although it is the true one
+EXCLUDED_SCORE = -1e9  # of a sampled word that is the target
 
 
 class WordSoftmax(keras.layers.Layer):
-    """A vector and a bias of each word, and -log of the softmax at the true one, in float32.
+    """The softmax cross-entropy of target words, with a vector and a bias for each word, in float32.
 
     Args:
-        num_words: V, listed by how frequent they are.
+        num_words: V, the number of words, sorted by frequency.
         width: P.
-        samples: how many words are drawn, for all places of a batch together, by `sampled`; None for none.
+        samples: the number of words that `sampled` draws for all positions of a batch together; None without `sampled`.
 
     Call arguments:
-        x: (B, T, P), what predicts.
-        token_ids: (B, T) int, the true words.
+        x: (B, T, P), the predicting vectors.
+        token_ids: (B, T) int, the target words.
 
     Returns:
         (B, T) float32, in nats.
@@ -33,7 +33,7 @@ class WordSoftmax(keras.layers.Layer):
         TensorShape([2, 5])
 
     Source: Bengio and Senecal 2008, "Adaptive importance sampling to accelerate training of a neural probabilistic
-    language model", section III; words are drawn by their ranks, evenly by the logarithm, with replacement.
+    language model", section III; words are sampled log-uniformly by rank, with replacement.
     """
 
     def __init__(self, *, num_words: int, width: int, samples: int | None = None, **kwargs: Any):
@@ -53,11 +53,11 @@ class WordSoftmax(keras.layers.Layer):
             self.seed = keras.random.SeedGenerator(name="seed")
 
     def call(self, x: Any, token_ids: Any) -> Any:
-        # Row by row: the scores of a whole batch would be gigabytes where there are many words.
+        # Row by row: the scores of a whole batch would take gigabytes with a large vocabulary.
         return ops.map(lambda row: self._of_row(*row), (ops.cast(x, self.compute_dtype), token_ids))
 
     def sampled(self, x: Any, token_ids: Any) -> Any:
-        """Estimate the same while training, by the true word and those that are drawn: (B, T, P) -> (B, T)."""
+        """Estimate the cross-entropy in training from the target and sampled words: (B, T, P) -> (B, T)."""
         draws = ops.exp(keras.random.uniform((self.samples,), seed=self.seed) * math.log(self.num_words + 1))
         drawn = ops.clip(ops.cast(draws, "int32") - 1, 0, self.num_words - 1)
         x = ops.cast(x, self.compute_dtype)
@@ -65,13 +65,13 @@ class WordSoftmax(keras.layers.Layer):
         right = right + embedding_lookup(self.bias, token_ids)[..., 0]
         others = ops.matmul(x, ops.transpose(ops.cast(self.table(drawn), x.dtype)))  # (B, T, S)
         expected = self.samples * ops.log1p(1 / (ops.cast(drawn, "float32") + 1)) / math.log(self.num_words + 1)
-        # What is drawn seldom counts for more: so the sum over those that are drawn is, in the mean, that over all.
+        # Importance weights: the expectation of the sum over sampled words is the sum over all words.
         others = ops.cast(others, "float32") + (embedding_lookup(self.bias, drawn)[:, 0] - ops.log(expected))
-        others = ops.where(token_ids[..., None] == drawn, IMPOSSIBLE, others)
+        others = ops.where(token_ids[..., None] == drawn, EXCLUDED_SCORE, others)
         return ops.logaddexp(right, ops.logsumexp(others, axis=-1)) - right
 
     def _of_row(self, x: Any, token_ids: Any) -> Any:
-        """Of one row: (T, P) and (T,) -> (T,)."""
+        """Compute the cross-entropy of one row: (T, P) and (T,) -> (T,)."""
         table = ops.cast(self.table.embeddings, x.dtype)
         scores = ops.cast(ops.matmul(x, ops.transpose(table)), "float32") + ops.cast(self.bias[:, 0], "float32")
         right = ops.take_along_axis(scores, token_ids[:, None], axis=-1)[:, 0]

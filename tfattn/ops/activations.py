@@ -1,7 +1,7 @@
-"""Activation functions by the names that configurations use.
+"""Activation functions by their names in configurations.
 
-Both forms of GELU compute in float32 whatever the type of their input: in bfloat16 the normal distribution function
-would keep two digits, and on a CPU the detour is faster than the same steps in bfloat16.
+Both forms of GELU always compute in float32: in bfloat16 the normal distribution function would have two digits, and on
+a CPU the casts are faster than the same steps in bfloat16.
 """
 
 import math
@@ -26,14 +26,14 @@ def gelu(x: Any) -> Any:
     Source: Hendrycks and Gimpel 2016, "Gaussian error linear units", section 2.
     """
     wide = ops.cast(x, "float32")
-    # By erf; TensorFlow's own takes erfc, at three times the time.
+    # By erf; TensorFlow's own GELU uses erfc, which takes three times as long.
     return ops.cast(wide * (0.5 * (1.0 + ops.erf(wide * math.sqrt(0.5)))), x.dtype)
 
 
 def gelu_approximate(x: Any) -> Any:
     """Return x Phi(x) with Phi approximated by tanh: the GELU of google-research/bert and KerasHub.
 
-    Hugging Face calls it `gelu_new`. Arguments, result and source are those of `gelu`.
+    Hugging Face calls it `gelu_new`. Arguments, result and source are as for `gelu`.
     """
     wide = ops.cast(x, "float32")
     # 0.5 (1 + tanh(u)) is sigmoid(2u), in fewer steps.

@@ -1,7 +1,7 @@
-"""Attention: scores of queries and keys, and the means of values that they weight.
+"""Attention: scores of queries and keys, and weighted means of values.
 
-Scaled dot-product attention over heads is one function. The scores of recurrent models are functions of their own, for
-queries and keys without heads, and `attend` makes weights and means of any of them; these compute in float32.
+Scaled dot-product attention over heads is a single function. Recurrent models have separate score functions for queries
+and keys without heads, and `attend` computes weights and means from any scores; these compute in float32.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,17 +20,17 @@ def scaled_dot_product_attention(
     bias: Any = None,
     dropout: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Compute softmax(query key' / sqrt(K) + bias) value for each head: for every query a weighted mean of the values.
+    """Compute softmax(query key' / sqrt(K) + bias) value for each head.
 
-    A query that may see no key at all gets a finite mean without meaning, which the caller has to ignore.
+    A query that may see no key gets a finite but meaningless result, which the caller must ignore.
 
     Args:
         query: (B, H, T, K).
         key: (B, H, S, K).
         value: (B, H, S, K).
-        mask: bool, broadcasts to (B, H, T, S), True where a query may see a key; None hides nothing.
-        bias: added to the scores, broadcasts to (B, H, T, S), such as the distances of ALiBi; None adds nothing.
-        dropout: applied to the attention weights before they are used; None drops nothing.
+        mask: bool, broadcasts to (B, H, T, S), True where a query may see a key; None for no mask.
+        bias: added to the scores, broadcasts to (B, H, T, S), such as the distances of ALiBi; None for no bias.
+        dropout: applied to the attention weights before they are used; None for no dropout.
 
     Returns:
         the means (B, H, T, K) and the attention weights (B, H, T, S), each row of which sums to 1.
@@ -54,22 +54,22 @@ def attention_to_parts(
     bias: Any = None,
     dropout: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Compute `scaled_dot_product_attention` where keys and values are in several parts, without joining the parts.
+    """Compute `scaled_dot_product_attention` for keys and values in several parts, without concatenating the parts.
 
     Args:
-        query, bias, dropout: as there.
+        query, bias, dropout: as `scaled_dot_product_attention`.
         parts: keys and values (B, H, S, K) each, of different S.
-        mask: as there, S of all parts together.
+        mask: as `scaled_dot_product_attention`, S being the total of all parts.
 
     Returns:
-        as there.
+        as `scaled_dot_product_attention`.
 
     Example:
         >>> x = keras.random.normal((2, 4, 5, 8))
         >>> attention_to_parts(x, [(x, x), (x, x)], mask=ops.ones((5, 10), "bool"))[0].shape
         TensorShape([2, 4, 5, 8])
     """
-    # The query is scaled, not the scores: it is the smaller of the two, and sums in half precision stay small.
+    # The query is scaled instead of the scores: it is smaller, and sums in half precision do not overflow.
     query = query * ops.cast(query.shape[-1] ** -0.5, query.dtype)
     scores = [ops.matmul(query, ops.swapaxes(key, -1, -2)) for key, _ in parts]
     scores = scores[0] if len(parts) == 1 else ops.concatenate(scores, axis=-1)  # (B, H, T, S)
@@ -78,24 +78,24 @@ def attention_to_parts(
     if mask is not None:
         hidden = _bias(mask, scores.dtype)
         if len(mask.shape) < 4 or mask.shape[0] == 1:
-            # One for each row, even where all have the same: oneDNN adds a shared one in its slowest kernel alone.
+            # One bias for each row, even if all are equal: oneDNN's kernel for a shared bias is its slowest.
             hidden = hidden + ops.zeros((ops.shape(query)[0], 1, 1, 1), dtype=scores.dtype)
         scores = scores + hidden
     weights = ops.softmax(scores, axis=-1)
     used = weights if dropout is None else dropout(weights)
     if len(parts) == 1:
         return ops.matmul(used, parts[0][1]), weights
-    means, begin = 0.0, 0
+    means, start = 0.0, 0
     for key, value in parts:
-        end = begin + ops.shape(key)[2]
-        means, begin = means + ops.matmul(used[..., begin:end], value), end
+        end = start + ops.shape(key)[2]
+        means, start = means + ops.matmul(used[..., start:end], value), end
     return means, weights
 
 
 def dot_scores(query: Any, key: Any) -> Any:
-    """Score queries against keys by their dot products.
+    """Compute the dot products of queries and keys.
 
-    Luong's "general" score, query' W key, is this one of queries and the projected keys W key.
+    Luong's "general" score, query' W key, is the dot product of queries and projected keys W key.
 
     Args:
         query: (B, W, D), W queries of each source.
@@ -110,10 +110,10 @@ def dot_scores(query: Any, key: Any) -> Any:
 
 
 def additive_scores(query: Any, key: Any, vector: Any) -> Any:
-    """Score queries against keys by a network with one hidden layer: vector' tanh(query + key).
+    """Compute scores by a network with one hidden layer: vector' tanh(query + key).
 
-    Queries and keys come projected, W_a s and U_a h in the paper's words: keys once for all queries. Luong's "concat"
-    score, vector' tanh(W [s; h]), is the same function, W being W_a and U_a side by side.
+    Queries and keys are already projected, W_a s and U_a h in the paper. Luong's "concat" score,
+    vector' tanh(W [s; h]), is the same function, with W = [W_a, U_a].
 
     Args:
         query: (B, W, D), W queries of each source.
@@ -127,18 +127,18 @@ def additive_scores(query: Any, key: Any, vector: Any) -> Any:
     A.1.2; Luong et al. 2015, section 3.1.
     """
     query, key, vector = (ops.cast(value, "float32") for value in (query, key, vector))
-    # Axes are added by name, not by slicing with None: the gradient of a slice is an array of its own.
+    # expand_dims instead of slicing with None: the gradient of a slice is an additional array.
     hidden = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(key, 1))  # (B, W, S, D)
     return ops.squeeze(ops.matmul(hidden, ops.expand_dims(vector, 1)), 3)
 
 
 def attend(scores: Any, value: Any, padding_mask: Any = None) -> tuple[Any, Any]:
-    """Return, for every query, the mean of the values weighted by the softmax of its scores.
+    """Compute for every query the mean of the values, weighted by the softmax of its scores.
 
     Args:
         scores: (B, W, S).
         value: (B, S, D).
-        padding_mask: (B, S) bool, True at what may be seen; None hides nothing.
+        padding_mask: (B, S) bool, True at visible positions; None for no mask.
 
     Returns:
         the means (B, W, D) and the attention weights (B, W, S), both float32; each row of weights sums to 1.
@@ -158,7 +158,7 @@ def attend(scores: Any, value: Any, padding_mask: Any = None) -> tuple[Any, Any]
 
 
 def _bias(mask: Any, dtype: str) -> Any:
-    # A large finite number: infinity would turn a row with nothing to see into NaN. Half of the smallest, so that
-    # adding a score to it cannot overflow.
+    # A large finite number: infinity would give NaN for a row without visible keys. Half of the smallest float16, so
+    # that adding a score cannot overflow.
     lowest = -1e30 if keras.backend.standardize_dtype(dtype) != "float16" else -3e4
     return ops.where(mask, ops.cast(0.0, dtype), ops.cast(lowest, dtype))

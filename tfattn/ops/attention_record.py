@@ -1,11 +1,11 @@
-"""A record of what layers of attention looked at, for who wants to see it."""
+"""A record of the attention of all layers."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from keras import ops
 
-# Which attention of a model: of an encoder or a decoder to itself, or of a decoder to what the encoder read.
+# The parts of a model: self-attention of an encoder or of a decoder, and cross-attention from decoder to encoder.
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 
 Record = Callable[[Any, Any, Any], None]  # takes the weights (B, H, T, S), queries (B, H, T, K) and keys (B, H, S, K)
@@ -16,9 +16,9 @@ class Attention(NamedTuple):
 
     Attributes:
         weights: (B, L, H, T, S) float32; each row of S sums to 1.
-        queries: (B, L, H, T, K) float32, of which weights are the softmax of their products with keys, divided by
-            sqrt(K), where nothing is hidden. None where scores are no such products.
-        keys: (B, L, H, S, K) float32; None likewise.
+        queries: (B, L, H, T, K) float32; without a mask the weights are the softmax of the products of queries and
+            keys, divided by sqrt(K). None for other score functions.
+        keys: (B, L, H, S, K) float32, or None.
     """
 
     weights: Any
@@ -27,10 +27,10 @@ class Attention(NamedTuple):
 
 
 class AttentionRecord:
-    """Collects what layers tell that were given one of its records, in the order of the layers.
+    """A collection of the attention of layers, in the order of the layers.
 
-    It is an argument of one call, and not a state of any layer: who passes none lets layers compute as ever, and what
-    is traced with one is a function of its own.
+    It is an argument of a call, not the state of a layer: calls without a record compute nothing in addition, and a
+    call with a record is traced as a separate function.
 
     Example:
         >>> from tfattn.layers.multi_head_attention import MultiHeadAttention
@@ -44,20 +44,20 @@ class AttentionRecord:
         self._layers: dict[str, list[Attention]] = {}
 
     def of(self, part: str) -> Record:
-        """Return what the layers of a part are given to tell what they look at."""
+        """Return the function with which the layers of a part record their attention."""
         layers = self._layers.setdefault(part, [])
         return lambda weights, queries=None, keys=None: layers.append(Attention(weights, queries, keys))
 
     def stacked(self) -> dict[str, Attention]:
-        """Put the layers of each part together."""
-        told = {part: layers for part, layers in self._layers.items() if layers}
-        return {part: Attention(*map(_stacked, zip(*layers, strict=True))) for part, layers in told.items()}
+        """Stack the layers of each part."""
+        parts = {part: layers for part, layers in self._layers.items() if layers}
+        return {part: Attention(*map(_stacked, zip(*layers, strict=True))) for part, layers in parts.items()}
 
 
 def recorded(record: AttentionRecord | None, part: str) -> Record | None:
-    """Return the record of a part; None where none is kept."""
+    """Return the record function of a part, or None without a record."""
     return None if record is None else record.of(part)
 
 
 def _stacked(layers: tuple) -> Any:
-    return None if layers[0] is None else ops.stack([ops.cast(one, "float32") for one in layers], axis=1)
+    return None if layers[0] is None else ops.stack([ops.cast(x, "float32") for x in layers], axis=1)

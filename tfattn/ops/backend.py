@@ -1,4 +1,4 @@
-"""Operations that backends do in different ways, or at different speeds."""
+"""Operations that differ between backends."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +8,10 @@ from keras import ops
 
 
 def inferred(x: Any) -> tuple[Any, ...]:
-    """Return the shape of a tensor as `ops.reshape` takes it, with few operations.
+    """Return the shape of a tensor for `ops.reshape`, with few operations.
 
-    Where the first size alone is unknown beforehand, it is -1, which reshaping finds out: a graph then needs no
-    operations that compute shapes. A decoder that reads one token after the other else has them in each of its layers.
+    If only the first size is not static, it is -1, which reshaping infers: a graph then needs no operations that
+    compute shapes. A token-by-token decoder would otherwise have such operations in each layer.
 
     Args:
         x: (B, ...).
@@ -21,16 +21,16 @@ def inferred(x: Any) -> tuple[Any, ...]:
         (2, 3)
     """
     first, *others = x.shape
-    # Of an empty tensor no size can be found out.
+    # The size of an empty tensor cannot be inferred.
     return (-1, *others) if first is None and all(others) else tuple(ops.shape(x))
 
 
 def embedding_lookup(table: keras.Variable, ids: Any) -> Any:
-    """Return rows of a table: (...) int -> (..., D).
+    """Gather rows of a table: (...) int -> (..., D).
 
-    TensorFlow's variables gather them without a copy of the table, which `ops.take` makes once rows of it are changed
-    in place: with a million words, that copy takes longer than all else. Variables that are mirrored on several devices
-    cannot.
+    TensorFlow's variables gather rows without a copy of the table. `ops.take` copies it once its rows are updated in
+    place, which dominates the cost with a million words. Variables that are mirrored on several devices have no
+    `sparse_read`.
 
     Args:
         table: (V, D).
@@ -38,19 +38,19 @@ def embedding_lookup(table: keras.Variable, ids: Any) -> Any:
     """
     try:
         return table.value.sparse_read(ids)
-    except AttributeError:  # which mirrored variables raise on purpose, and other backends' arrays
+    except AttributeError:  # mirrored variables, and arrays of other backends
         return ops.take(table, ids, axis=0)
 
 
 def scatter_add(x: Any, rows: Any, values: Any) -> Any:
-    """Add values to some rows of a tensor, in place where possible; for TensorFlow without XLA.
+    """Add values to rows of a tensor, in place where possible; for TensorFlow without XLA.
 
-    Unlike `ops.scatter_update`, which copies the whole tensor each time, it takes the tensor over as it lies where
-    nothing else still reads it. Rows of zeros, such as a cache has where it is to be filled, are so replaced.
+    Unlike `ops.scatter_update`, which always copies the tensor, it reuses the memory of a tensor without other readers.
+    Rows of zeros, such as the free positions of a cache, are replaced by the values.
 
     Args:
         x: (N, K).
-        rows: (n, 1) int, which rows.
+        rows: (n, 1) int, the indices of the rows.
         values: (n, K).
 
     Returns:
@@ -66,10 +66,10 @@ def scatter_add(x: Any, rows: Any, values: Any) -> Any:
 
 
 def upstream_gradient(arguments: Sequence[Any], upstream: Any) -> Any:
-    """Return the gradient of what a function of `ops.custom_gradient` returned: backends differ in how they give it.
+    """Return the upstream gradient in a gradient function of `ops.custom_gradient`, which backends pass differently.
 
     Args:
-        arguments: which the function of the gradient got; and
-        upstream: its argument of that name, None where it got none.
+        arguments: the positional arguments of the gradient function.
+        upstream: its argument of that name, or None.
     """
     return arguments[0] if upstream is None else upstream

@@ -1,7 +1,7 @@
-"""Entities as runs of labelled words, and how many of them two labellings share.
+"""Entities as runs of labelled words, and the counts of equal entities of two labellings.
 
-Labels are those of IOB2: 0 outside, 2 k + 1 where an entity of type k begins, 2 k + 2 where it goes on. What cannot be
-is read as conlleval and seqeval read it: a label that goes on with what has not begun begins it.
+Labels are IOB2 tags: 0 is O, 2 k + 1 is B of type k, 2 k + 2 is I. Invalid sequences are read as by conlleval and
+seqeval: an I that does not continue an entity begins an entity.
 """
 
 from typing import Any
@@ -10,15 +10,15 @@ from keras import ops
 
 
 def bounds(label_ids: Any, mask: Any) -> tuple[Any, Any, Any]:
-    """Find where entities begin and end.
+    """Find the first and last words of entities.
 
     Args:
-        label_ids: (B, W) int, of words in their order.
-        mask: (B, W) bool, which of them are real; they stand first.
+        label_ids: (B, W) int, the labels of words.
+        mask: (B, W) bool, True at real words, which are at the start of a row.
 
     Returns:
-        the type of each word's entity, from 1, or 0 outside, (B, W) int32; and which words begin one and which end
-        one, (B, W) bool each.
+        the type of each word's entity, from 1, or 0 outside of entities, (B, W) int32; and the first and last words of
+        entities, (B, W) bool each.
 
     Example:
         >>> types, first, last = bounds(ops.array([[1, 2, 2, 0, 4]]), ops.ones((1, 5), "bool"))
@@ -36,15 +36,15 @@ def bounds(label_ids: Any, mask: Any) -> tuple[Any, Any, Any]:
 
 
 def counts(true_ids: Any, given_ids: Any, mask: Any, *, num_types: int) -> dict[str, Any]:
-    """Count the entities of each type that there are, that are given, and that are both.
+    """Count the true, predicted and correct entities of each type.
 
     Args:
-        true_ids, given_ids: (B, W) int, labels of words.
-        mask: as of `bounds`.
+        true_ids, given_ids: (B, W) int, true and predicted labels of words.
+        mask: as `bounds`.
         num_types: K.
 
     Returns:
-        `true`, `given` and `right`, (K,) float32 each; an entity is right where type, begin and end are.
+        `true`, `given` and `right`, (K,) float32 each; an entity is right if type, start and end are.
     """
     true_types, true_first, true_last = bounds(true_ids, mask)
     given_types, given_first, given_last = bounds(given_ids, mask)
@@ -58,7 +58,7 @@ def counts(true_ids: Any, given_ids: Any, mask: Any, *, num_types: int) -> dict[
 
 
 def _ends(is_last: Any) -> Any:
-    """Find where the entity ends that each word is in, or the next one: (B, W) int32."""
+    """Find the end of the entity of each word, or of the next entity: (B, W) int32."""
     width = ops.shape(is_last)[1]
     ends = ops.sort(ops.where(is_last, ops.arange(width, dtype="int32")[None, :], width), axis=1)
     ended = ops.cast(is_last, "int32")

@@ -1,6 +1,6 @@
-"""Masks say who may attend to whom: True where a query (row) may see a key (column).
+"""Attention masks: True where a query (row) may see a key (column).
 
-Every mask broadcasts to the scores of attention, (B, H, T, S). They are combined before they are used, once.
+Every mask broadcasts to the attention scores, (B, H, T, S). Masks are combined once, before they are used.
 """
 
 from typing import Any
@@ -21,26 +21,26 @@ def padding(padding_mask: Any) -> Any:
 
 
 def same_sequence(sequence_ids: Any) -> Any:
-    """Hide from every query what belongs to another of the sequences that share a row.
+    """Hide keys of other sequences that are packed into the same row.
 
     Args:
-        sequence_ids: (B, T) int, to which sequence of the row each token belongs, from 1; 0 where padded.
+        sequence_ids: (B, T) int, the sequence of each token, from 1; 0 at padding.
 
     Returns:
-        (B, 1, T, T) bool. Padding sees padding, so that no query sees nothing.
+        (B, 1, T, T) bool. Padding sees padding, so that every query sees a key.
     """
     return (sequence_ids[:, :, None] == sequence_ids[:, None, :])[:, None]
 
 
 def bidirectional(padding_mask: Any = None, sequence_ids: Any = None) -> Any:
-    """Let every token of an encoder see all others but padding, and those of other texts where several share a row.
+    """Return the mask of an encoder: every token sees all real tokens of its own text.
 
     Args:
-        padding_mask: (B, T), True at real tokens; None stands for all.
-        sequence_ids: (B, T), as `same_sequence` takes them; None where every row is one text.
+        padding_mask: (B, T), True at real tokens; None if all are real.
+        sequence_ids: (B, T), as `same_sequence`, for packed texts; None if every row is one text.
 
     Returns:
-        (B, 1, 1, T) or (B, 1, T, T) bool; None where nothing is hidden.
+        (B, 1, 1, T) or (B, 1, T, T) bool; None if nothing is hidden.
     """
     if sequence_ids is not None:
         return same_sequence(sequence_ids)
@@ -48,12 +48,12 @@ def bidirectional(padding_mask: Any = None, sequence_ids: Any = None) -> Any:
 
 
 def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
-    """Hide the future: query t sees keys 0 to t + offset.
+    """Hide later keys: query t sees keys 0 to t + offset.
 
     Args:
         num_queries: T, a number or a scalar tensor.
         num_keys: S, a number or a scalar tensor.
-        offset: the position of the first query among the keys; with a key/value cache, the number of steps it holds.
+        offset: the position of the first query among the keys; with a key/value cache, the number of cached steps.
 
     Returns:
         (1, 1, T, S) bool.
@@ -64,14 +64,14 @@ def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
 
 
 def continued(origins: Any, index: Any) -> Any:
-    """Let each of several beams see the positions that it continues, in key/value caches that are never reordered.
+    """Let each beam see the positions that it continues, in key/value caches that are never reordered.
 
     Args:
-        origins: (B, W, S) int, the beam, 0 to W - 1, in whose cache position s of beam w's text stands.
-        index: the position that is read, the last that may be seen, a scalar.
+        origins: (B, W, S) int, the beam, 0 to W - 1, whose cache has position s of the text of beam w.
+        index: the current position, the last visible position, a scalar.
 
     Returns:
-        (B, 1, W, W S) bool: for each beam, the positions of all W caches, one cache behind the other.
+        (B, 1, W, W S) bool: for each beam, the positions of all W caches, concatenated.
     """
     batch, num_beams, num_steps = ops.shape(origins)
     is_own = origins[:, :, None] == ops.arange(num_beams, dtype="int32")[:, None]  # (B, W, W, S)
@@ -80,7 +80,7 @@ def continued(origins: Any, index: Any) -> Any:
 
 
 def combine(*masks: Any) -> Any:
-    """Return the mask that hides what any of the given masks hides; None stands for a mask that hides nothing.
+    """Combine masks by logical and; None is a mask that hides nothing.
 
     Returns:
         a bool mask of the broadcast shape, or None if all are None.

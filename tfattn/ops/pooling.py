@@ -1,4 +1,4 @@
-"""Vectors of a sequence, or one for all of it, without weights."""
+"""Pooling of vectors, without weights."""
 
 from typing import Any, Literal
 
@@ -12,18 +12,18 @@ def first(x: Any) -> Any:
 
 def leading(x: Any, count: int) -> Any:
     """Return the vectors of the first tokens: (..., T, D) -> (..., count, D)."""
-    return ops.split(x, [count], axis=-2)[0]  # its gradient is written at once, that of a slice element by element
+    return ops.split(x, [count], axis=-2)[0]  # the gradient of a split is one copy, that of a slice is scattered
 
 
 def mean(x: Any, padding_mask: Any = None) -> Any:
-    """Return the mean vector of the real tokens, in float32: (B, T, D) -> (B, D).
+    """Compute the mean vector of the real tokens, in float32: (B, T, D) -> (B, D).
 
     Args:
         x: (B, T, D).
-        padding_mask: (B, T), True (or not 0) at real tokens, which alone count; None stands for all.
+        padding_mask: (B, T), True (or not 0) at real tokens; None if all are real.
 
     Returns:
-        (B, D) float32; zeros for a row that holds no real token.
+        (B, D) float32; zeros for a row without real tokens.
     """
     x = ops.cast(x, "float32")
     if padding_mask is None:
@@ -34,10 +34,10 @@ def mean(x: Any, padding_mask: Any = None) -> Any:
 
 
 def largest(x: Any, mask: Any) -> Any:
-    """Return the largest number of each column at the places of a mask: (B, T, D) and (B, T) bool -> (B, D).
+    """Compute the maximum of each component over the positions of a mask: (B, T, D) and (B, T) bool -> (B, D).
 
     Returns:
-        (B, D), in the type of x; zeros for a row in which the mask has no place.
+        (B, D), in the type of x; zeros for a row without positions.
     """
     mask = ops.cast(mask, "bool")[..., None]
     found = ops.max(ops.where(mask, x, ops.cast(-1e4, x.dtype)), axis=1)
@@ -45,5 +45,25 @@ def largest(x: Any, mask: Any) -> Any:
 
 
 def pooled(x: Any, padding_mask: Any = None, *, by: Literal["cls", "mean"]) -> Any:
-    """Return one vector of each sequence, in float32: the first token's, or the mean: (B, T, D) -> (B, D)."""
+    """Pool each sequence into one vector, in float32, by its first token or its mean: (B, T, D) -> (B, D)."""
     return ops.cast(first(x), "float32") if by == "cls" else mean(x, padding_mask)
+
+
+def mean_by_row(x: Any, rows: Any, num_rows: Any) -> Any:
+    """Compute the mean of the elements of each row, in float32.
+
+    Args:
+        x: (E, ...).
+        rows: (E,) int, ascending, the row of each element.
+        num_rows: B.
+
+    Returns:
+        (B, ...) float32; zeros for rows without elements.
+
+    Example:
+        >>> mean_by_row(ops.array([1.0, 3.0, 5.0]), ops.array([0, 0, 1]), 2)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2., 5.], dtype=float32)>
+    """
+    x = ops.cast(x, "float32")
+    counts = ops.segment_sum(ops.ones_like(x), rows, num_segments=num_rows)
+    return ops.segment_sum(x, rows, num_segments=num_rows) / ops.maximum(counts, 1.0)

@@ -1,14 +1,14 @@
-"""Position encodings: sines and cosines that are added to a token's vector, and rotations of queries and keys.
+"""Position encodings: sines and cosines that are added to token vectors, and rotations of queries and keys.
 
-Both give position p the angles p / base^(2 i / D), i = 0, 1, ...: the first turns fast, the last hardly at all. They
-are computed, not looked up: no longest sequence is built in.
+Both use the angles p / base^(2 i / D) of a position p, i = 0, 1, ... The angles are computed, not looked up, so that
+there is no maximum sequence length.
 """
 
 from typing import Any
 
 from keras import ops
 
-BASE = 10000.0  # of both papers; models of long texts take more
+BASE = 10000.0  # of both papers; models for long texts use a larger base
 
 
 def sinusoidal(positions: Any, width: int) -> Any:
@@ -16,7 +16,7 @@ def sinusoidal(positions: Any, width: int) -> Any:
 
     Args:
         positions: (...) int.
-        width: D, of each encoding.
+        width: D, the width of each encoding.
 
     Returns:
         (..., D) float32 between -1 and 1; components 2 i and 2 i + 1 are sine and cosine of the same angle.
@@ -32,48 +32,47 @@ def sinusoidal(positions: Any, width: int) -> Any:
     return ops.reshape(pairs, (*ops.shape(positions), -1))[..., :width]
 
 
-def of_grid(rows: int, columns: int, width: int) -> Any:
-    """Encode the places of a grid, row by row: half of the components tell the row, the other half the column.
+def sinusoidal_grid(rows: int, columns: int, width: int) -> Any:
+    """Encode the positions of a grid, row by row: half of the components encode the row, the other half the column.
 
     Args:
-        rows: how many.
-        columns: how many.
-        width: D, of each encoding.
+        rows: the number of rows.
+        columns: the number of columns.
+        width: D, the width of each encoding.
 
     Returns:
-        (rows columns, D) float32; of odd D the row has the component more.
+        (rows columns, D) float32; with an odd D the row has one more component.
 
     Example:
-        >>> of_grid(2, 3, 8).shape
+        >>> sinusoidal_grid(2, 3, 8).shape
         TensorShape([6, 8])
 
-    Source: Chen et al. 2021, "An empirical study of training self-supervised vision Transformers", section 4.1, where
-    the same is said of sines and cosines of two axes.
+    Source: Chen et al. 2021, "An empirical study of training self-supervised vision Transformers", section 4.1.
     """
-    of_row = ops.repeat(sinusoidal(ops.arange(rows), width - width // 2), columns, axis=0)
-    of_column = ops.tile(sinusoidal(ops.arange(columns), width // 2), (rows, 1))
-    return ops.concatenate([of_row, of_column], axis=-1)
+    row_encodings = ops.repeat(sinusoidal(ops.arange(rows), width - width // 2), columns, axis=0)
+    column_encodings = ops.tile(sinusoidal(ops.arange(columns), width // 2), (rows, 1))
+    return ops.concatenate([row_encodings, column_encodings], axis=-1)
 
 
 def rotary(x: Any, positions: Any, *, base: float = BASE) -> Any:
-    """Rotate queries or keys by their positions, so that their products depend on distances alone.
+    """Rotate queries or keys by their positions, so that their products depend on relative positions alone.
 
-    Component i and component i + K / 2 are a point of a plane, which is rotated by the position's i-th angle.
+    Components i and i + K / 2 are a point in a plane, which is rotated by the i-th angle of the position.
 
     Args:
         x: (..., T, K), K even.
-        positions: int, broadcasts to (..., T), where each of the T vectors stands.
-        base: the larger it is, the slower the slowest angle turns.
+        positions: int, broadcasts to (..., T), the position of each vector.
+        base: the base of the angles; a larger base gives longer wavelengths.
 
     Returns:
-        (..., T, K) in the type of x; lengths stay as they are.
+        (..., T, K) in the type of x, with unchanged norms.
 
     Example:
         >>> rotary(ops.ones((2, 4, 5, 8)), ops.arange(5)).shape
         TensorShape([2, 4, 5, 8])
 
-    Source: Su et al. 2021, "RoFormer: enhanced Transformer with rotary position embedding", eq. 34, where neighbours
-    are the points of a plane; that is the same but for the order of the columns of a kernel.
+    Source: Su et al. 2021, "RoFormer: enhanced Transformer with rotary position embedding", eq. 34, where
+    adjacent components are the points; this is equivalent up to the order of the columns of a kernel.
     """
     angles = _angles(positions, x.shape[-1], base)
     cosine, sine = ops.cos(angles), ops.sin(angles)
@@ -83,10 +82,10 @@ def rotary(x: Any, positions: Any, *, base: float = BASE) -> Any:
 
 
 def restarting(sequence_ids: Any) -> Any:
-    """Count the positions of each of the sequences that share a row from 0 on.
+    """Compute positions that restart from 0 at each sequence packed into a row.
 
     Args:
-        sequence_ids: (B, T) int, to which sequence of the row each token belongs; equal ones stand side by side.
+        sequence_ids: (B, T) int, the sequence of each token; the tokens of a sequence are adjacent.
 
     Returns:
         (B, T) int32.

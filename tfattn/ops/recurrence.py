@@ -1,7 +1,6 @@
-"""Recurrent networks: one step of a GRU or an LSTM, and the loop over the positions of a sequence.
+"""Recurrent networks: a step of a GRU or an LSTM, and the loop over the positions of a sequence.
 
-All compute in float32 whatever the type of the products that they read: a state in bfloat16 would lose what a step adds
-to it, and on a CPU the same steps in bfloat16 take as long.
+All functions compute in float32: a state in bfloat16 would lose small updates, and on a CPU it would not be faster.
 """
 
 from collections.abc import Callable
@@ -16,15 +15,15 @@ def gru(inputs: Any, recurrent: Any, state: tuple) -> tuple:
     With gates z and r, h' = (1 - z) n + z h and n = tanh(x W_n + r (h U_n + b_n)).
 
     Args:
-        inputs: (B, 3 D), x W + b for z, r and n side by side.
-        recurrent: (B, 3 D), h U + b for the same.
-        state: of one tensor, h (B, D) float32.
+        inputs: (B, 3 D), x W + b for z, r and n, concatenated.
+        recurrent: (B, 3 D), h U + b for z, r and n, concatenated.
+        state: a tuple of one tensor, h (B, D) float32.
 
     Returns:
-        the new state, of one tensor (B, D) float32.
+        the new state, a tuple of one tensor (B, D) float32.
 
-    Source: Cho et al. 2014, "Learning phrase representations using RNN encoder-decoder", eq. 5 to 8. Unlike there, r
-    acts on the product h U_n and not on h, so that a step takes one product of matrices and not two.
+    Source: Cho et al. 2014, "Learning phrase representations using RNN encoder-decoder", eq. 5 to 8. Unlike in the
+    paper, r multiplies the product h U_n instead of h, so that a step has one matrix product instead of two.
     """
     (h,) = state
     input_z, input_r, input_n = _parts(inputs, 3)
@@ -43,21 +42,21 @@ def lstm(
     cell_clip: float | None = None,
     projection_clip: float | None = None,
 ) -> tuple:
-    """Take one step of a long short-term memory (LSTM), whose output may be projected to P numbers.
+    """Take one step of a long short-term memory (LSTM), with an optional projection to the width P.
 
     With gates i, f and o, c' = clip(f c + i g), h' = o tanh(c') and g = tanh(x W_g + h U_g); with a projection
-    h' = clip(P o tanh(c')), which alone is read again.
+    h' = clip(P o tanh(c')).
 
     Args:
-        inputs: (..., 4 D), x W + b for i, f, g and o side by side.
-        recurrent: (..., 4 D), h U + b for the same.
-        state: of two tensors, h (..., D), or (..., P) with a projection, and c (..., D), float32.
-        projection: (..., D, P), in the type of the products; None for none.
-        cell_clip: the largest size of a number in c; None for no limit.
-        projection_clip: the same for a projected h.
+        inputs: (..., 4 D), x W + b for i, f, g and o, concatenated.
+        recurrent: (..., 4 D), h U + b for i, f, g and o, concatenated.
+        state: a tuple of h (..., D), or (..., P) with a projection, and c (..., D), float32.
+        projection: (..., D, P), in the type of the products; None for no projection.
+        cell_clip: the maximum absolute value in c; None for no limit.
+        projection_clip: the maximum absolute value in a projected h; None for no limit.
 
     Returns:
-        the new state, as it was.
+        the new state, in the structure of `state`.
 
     Source: Hochreiter and Schmidhuber 1997, "Long short-term memory", with the forget gate of Gers et al. 2000; the
     projection: Sak et al. 2014, "Long short-term memory recurrent neural network architectures for large scale acoustic
@@ -65,7 +64,7 @@ def lstm(
     representations".
     """
     _, c = state
-    # Split, not sliced: the gradient of a slice is an array of the whole size for each.
+    # Split, not sliced: the gradient of each slice is an array of the whole size.
     i, f, g, o = ops.split(ops.cast(inputs, "float32") + ops.cast(recurrent, "float32"), 4, axis=-1)
     c = _clipped(ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g), cell_clip)
     h = ops.sigmoid(o) * ops.tanh(c)
@@ -84,22 +83,22 @@ def scan(
     restarts: Any = None,
     reverse: bool = False,
 ) -> Any:
-    """Run a recurrent step over the positions of sequences, which are the first axis of all tensors.
+    """Run a recurrent step over the positions of sequences, the first axis of all tensors.
 
     Args:
         step: takes a state and the input at one position, (...); returns the next state.
-        state: the first one, a nested structure of tensors (..., D); steps keep its structure, shapes and types.
+        state: the initial state, a nested structure of tensors (..., D); steps keep its structure, shapes and types.
         inputs: (T, ..., G), one tensor.
-        real: (T, ...) bool; where it is False the state stays as it is. None hides nothing.
-        restarts: (T, ...) bool; where it is True the state is 0 before the step. None restarts nothing.
-        reverse: from the last position to the first.
+        real: (T, ...) bool; where False the state does not change. None if all positions are real.
+        restarts: (T, ...) bool; where True the state is set to 0 before the step. None for no restarts.
+        reverse: whether to run from the last position to the first.
 
     Returns:
         the states after each step, in the structure of `state`, tensors (T, ..., D).
     """
 
-    # The position goes along as a state: on TensorFlow ops.scan takes one sequence only if its length is not fixed, and
-    # its steps must return what they carry.
+    # The position is part of the state: on TensorFlow ops.scan accepts a single sequence if its length is not static,
+    # and its steps must return their state.
     def body(carried: tuple, x: Any) -> tuple:
         position, before = carried
         if restarts is not None:
@@ -122,9 +121,9 @@ def scan_rows(
     """Run a recurrent step over the positions of rows: `scan` of inputs (B, T, G).
 
     Args:
-        step, state, reverse: as for `scan`, of B rows.
+        step, state, reverse: as for `scan`, for B rows.
         inputs: (B, T, G).
-        padding_mask: (B, T) bool, True at real tokens; elsewhere the state stays as it is. None hides nothing.
+        padding_mask: (B, T) bool, True at real tokens; at padding the state does not change. None if all are real.
 
     Returns:
         the states after each step, in the structure of `state`, tensors (B, T, D).

@@ -1,19 +1,18 @@
-"""Attention through all layers at once."""
+"""Attention rollout."""
 
 import numpy as np
 
 
 def rollout(weights: np.ndarray) -> np.ndarray:
-    """Multiply the attention of layers: how much of each input token is in each vector, were they only mixed.
+    """Multiply the attention of layers, to estimate the contribution of each input token to each vector.
 
-    Every layer counts as the mean of its heads, and half of it as the residual connection, which keeps each token where
-    it is.
+    Every layer is the mean of its heads, averaged with the identity for the residual connection.
 
     Args:
-        weights: (L, H, T, T), of a model that attends to itself, causal or not; each row sums to 1.
+        weights: (L, H, T, T), the weights of causal or bidirectional self-attention; each row sums to 1.
 
     Returns:
-        (L, 1, T, T) float32: after each layer; each row sums to 1.
+        (L, 1, T, T) float32, the rollout after each layer; each row sums to 1.
 
     Example:
         >>> rollout(np.eye(3)[None, None])[0, 0].tolist()

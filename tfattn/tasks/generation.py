@@ -10,7 +10,7 @@ from pydantic import NonNegativeFloat, PositiveInt
 
 from tfattn.decoding.beam import beam_search
 from tfattn.decoding.cache import Cache
-from tfattn.decoding.generation import Penalties, generate, goes_in_rounds, with_room
+from tfattn.decoding.generation import Penalties, generate, reserve, supports_dynamic_shapes
 from tfattn.decoding.loop import Decoded
 from tfattn.decoding.rounds import LoopState
 from tfattn.decoding.sampling import Sampling
@@ -49,7 +49,7 @@ def sample_continuations(
     sampling: Sampling,
     penalties: Penalties,
     is_last: Callable[[Any, LoopState], Any] | None = None,
-    num_likeliest: int | None = None,
+    num_top_logprobs: int | None = None,
 ) -> Decoded:
     """Continue B prompts by sampling with the settings of each row.
 
@@ -60,7 +60,7 @@ def sample_continuations(
         end_id: the token that ends a text.
         suppressed_ids: tokens that are never generated.
         max_new_tokens: (B,) int; the model's maximum sequence length also applies.
-        sampling, penalties, is_last, num_likeliest: as for `generate`.
+        sampling, penalties, is_last, num_top_logprobs: as for `generate`.
     """
     limit = length_limit(model, padding_mask, max_new_tokens)
     return generate(
@@ -76,7 +76,7 @@ def sample_continuations(
         penalties=penalties,
         suppressed_ids=suppressed_ids,
         is_last=is_last,
-        num_likeliest=num_likeliest,
+        num_top_logprobs=num_top_logprobs,
     )
 
 
@@ -111,8 +111,8 @@ def search_continuations(
         length_penalty=length_penalty,
         num_results=num_beams,
         suppressed_ids=suppressed_ids,
-        shrink_batch=goes_in_rounds(),
-        make_room=with_room,
+        shrink_batch=supports_dynamic_shapes(),
+        make_room=reserve,
     )
 
 

@@ -11,7 +11,7 @@ from tfattn.features import ENCODED, LOGITS, PREDICTIONS
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
-from tfattn.ops.segments import mean_by_row
+from tfattn.ops.pooling import mean_by_row
 from tfattn.tasks.backbone import EXPLANATIONS, Backbone, PooledBackbone
 from tfattn.tasks.task import Task
 from tfattn.tasks.text_backbone import TextBackbone
