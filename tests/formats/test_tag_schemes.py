@@ -57,7 +57,7 @@ def test_all_short_sentences_are_read_as_seqeval_reads_them():
 def test_an_invalid_tag_is_located(scheme, tags, place, expected):
     with pytest.raises(TagError) as raised:
         to_iob2(tags.split(), scheme)
-    assert raised.value.place == place and raised.value.expected.startswith(expected)
+    assert raised.value.index == place and raised.value.expected.startswith(expected)
 
 
 def test_iob1_read_as_iob2_is_guessed():
