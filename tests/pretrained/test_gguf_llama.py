@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from tokenizers import Tokenizer, models
 
-from tests.preprocessing.test_pre_tokens import REFERENCES
+from tests.preprocessing.test_pre_tokenizer import REFERENCES
 from tests.pretrained import decoders
 from tfattn import pretrained
 from tfattn.errors import CheckpointError, ConfigError, DataError
@@ -105,7 +105,7 @@ def test_what_is_not_supported_or_asks_for_too_much(tmp_path, llama, changes, me
         ),
         ({"tokenizer__ggml__eos_token_id": 5000}, CheckpointError, "the tokenizer is damaged.* 5000 as end token"),
         ({"tokenizer__ggml__merges": ["p u", "pu m", "o"]}, CheckpointError, "merges of two tokens"),
-        ({"tokenizer__ggml__merges": ["p u", "pu x"]}, DataError, "merge 1: a merge makes what is no token"),
+        ({"tokenizer__ggml__merges": ["p u", "pu x"]}, DataError, "merge 1: a merge makes an unknown token"),
     ],
 )
 def test_tokenizers_that_are_not_supported_or_damaged(tmp_path, llama, changes, error, message):

@@ -55,7 +55,7 @@ def test_tokens_and_merges_that_do_not_match(tmp_path):
     weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt()))
     with (tmp_path / "merges.txt").open("a") as file:
         file.write("pump Ġt\n")
-    with pytest.raises(DataError, match="merges.txt:8: a merge makes what is no token.*Take both files from the same"):
+    with pytest.raises(DataError, match="merges.txt:8: a merge makes an unknown token.*Take both files from the same"):
         weights.tokenization()
 
 

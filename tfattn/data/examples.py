@@ -12,7 +12,7 @@ from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.preprocessing.several_texts import columns_of
+from tfattn.preprocessing.several_texts import stack_fields
 from tfattn.preprocessing.unknown import Unknown
 
 
@@ -132,7 +132,7 @@ class Examples:
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
     """Collect the raw fields of some rows that a preprocessor reads, each (B,), or (B, N) where they are lists."""
-    return columns_of([row.fields for row in rows], (*preprocessor.fields, *preprocessor.target_fields))
+    return stack_fields([row.fields for row in rows], (*preprocessor.fields, *preprocessor.target_fields))
 
 
 def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:

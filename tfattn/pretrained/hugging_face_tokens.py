@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import CheckpointError
-from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
+from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, tokens_by_id
 from tfattn.pretrained.contract import read_json
 
 TOKENIZER, SETTINGS = "tokenizer.json", "tokenizer_config.json"
@@ -57,7 +57,7 @@ def read_tokens(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     known = files.read_json(path, _Tokenizer)
     pattern = _pattern(known, path)
     added = {token["content"]: token["id"] for token in known["added_tokens"]}
-    tokens = in_order(known["model"]["vocab"] | added, path)
+    tokens = tokens_by_id(known["model"]["vocab"] | added, path)
     end = _end_token(folder) or _of_config(config, tokens) or END_OF_TEXT
     pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in known["model"]["merges"])
     vocabulary = ByteVocabulary(tokens, tuple(map(tuple, pairs)), tuple(dict.fromkeys([end, *added])))

@@ -13,7 +13,7 @@ from tfattn.config.read import read_yaml
 from tfattn.config.schema import SHARED_KEYS, keys_of
 from tfattn.errors import CheckpointError
 from tfattn.formats.training_file import TrainingFile
-from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
+from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, tokens_by_id
 from tfattn.pretrained.contract import Pretrained, read_json
 from tfattn.pretrained.tensorflow_checkpoint import reading
 
@@ -69,7 +69,7 @@ class OwnExport(Pretrained):
 
     def tokenization(self) -> dict[str, Any]:
         if self.preprocessor in ("characters", "words"):
-            return {"tokens": in_order(read_json(self._vocabulary), str(self._vocabulary))}
+            return {"tokens": tokens_by_id(read_json(self._vocabulary), str(self._vocabulary))}
         settings = self._json(TOKENIZER)
         if self.preprocessor == "byte_bpe":
             end = self._setting(settings, "eos_token", TOKENIZER)

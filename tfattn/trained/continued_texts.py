@@ -10,7 +10,7 @@ from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
 from tfattn.features import ANSWER, MESSAGES, PROMPT, TEXT
 from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message
-from tfattn.preprocessing.chat_ids import ids_of_written, piece_ids
+from tfattn.preprocessing.chat_ids import piece_ids, rendered_chat_ids
 from tfattn.preprocessing.language import Language
 from tfattn.tasks.generation import sampled
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -83,9 +83,9 @@ def prompts(language: Language, texts: tf.Tensor, *, written_chats: bool = False
     """Turn texts (B,) into prompts: token ids (B, P) int32, padded at their ends, and which are real (B, P) bool.
 
     A prompt has one token at least: an empty text is continued as a document begins, behind the end of another. Special
-    tokens are text, except where the texts may be chats that are written out, see `ids_of_written`.
+    tokens are text, except where the texts may be chats that are written out, see `rendered_chat_ids`.
     """
-    token_ids = ids_of_written(language, texts) if written_chats else language.split(texts)
+    token_ids = rendered_chat_ids(language, texts) if written_chats else language.split(texts)
     is_empty = token_ids.row_lengths() == 0
     begin = tf.RaggedTensor.from_row_lengths(
         tf.fill([tf.math.count_nonzero(is_empty)], language.end_id), tf.cast(is_empty, tf.int64), validate=False
