@@ -18,7 +18,7 @@ from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.tasks.task import Task
 from tfattn.training.memory import check_memory, outline
 from tfattn.training.trainer import Trainer
-from tfattn.vectors.token_embeddings import check_beginning
+from tfattn.vectors.token_embeddings import check_embeddings
 
 
 def check(config: Config) -> Data:
@@ -45,7 +45,7 @@ def check(config: Config) -> Data:
     task = outline(lambda: build_task(config, model, preprocessor, data.targets.facts))
     if (beginning := stated.get(EMBEDDINGS)) is not None:
         with located(config, "model"):
-            check_beginning(model, preprocessor, beginning["from"], is_pretrained=stated["pretrained"] is not None)
+            check_embeddings(model, preprocessor, beginning["from"], is_pretrained=stated["pretrained"] is not None)
     _check_measuring(config, data)
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
