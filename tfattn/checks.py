@@ -18,7 +18,7 @@ from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.tasks.task import Task
 from tfattn.training.memory import build_without_values, check_memory
 from tfattn.training.trainer import Trainer
-from tfattn.vectors.token_embeddings import check_beginning
+from tfattn.vectors.token_embeddings import check_embeddings
 
 
 def check(config: Config) -> Data:
@@ -48,7 +48,7 @@ def check(config: Config) -> Data:
     task = build_without_values(lambda: build_task(config, model, preprocessor, data.targets.facts))
     if (embeddings := values.get(EMBEDDINGS)) is not None:
         with locate_errors(config, "model"):
-            check_beginning(model, preprocessor, embeddings["from"], is_pretrained=values["pretrained"] is not None)
+            check_embeddings(model, preprocessor, embeddings["from"], is_pretrained=values["pretrained"] is not None)
     _check_validation_rows(config, data)
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)

@@ -19,14 +19,14 @@ def evenly_spaced(values: Sequence[Item], limit: int) -> list[Item]:
 
 
 def joined_rows(parts: Sequence[np.ndarray], *, pad: object = 0) -> np.ndarray:
-    """Join the rows of arrays; their other axes become as wide as the widest part.
+    """Concatenate the rows of arrays; other axes are padded to the widest part.
 
     Args:
-        parts: at least one array, all of the same type and number of axes, the first of which is of rows.
-        pad: what fills the ends of narrower parts; texts (bytes) are filled with empty ones where it is 0.
+        parts: at least one array, all with the same type and number of axes; the first axis is rows.
+        pad: the padding value; texts (bytes) are padded with empty texts if it is 0.
 
     Returns:
-        a row for each row of the parts, in their order.
+        the rows of all parts, in order.
 
     Example:
         >>> joined_rows([np.array([[1, 2]]), np.array([[3], [4]])]).tolist()
@@ -37,12 +37,12 @@ def joined_rows(parts: Sequence[np.ndarray], *, pad: object = 0) -> np.ndarray:
 
 
 def widened(rows: np.ndarray, widths: Sequence[int], *, pad: object = 0) -> np.ndarray:
-    """Fill up the axes behind the first to given widths, at their ends.
+    """Pad the axes after the first to given widths, at their ends.
 
     Args:
         rows: (N, ...).
-        widths: of the first axes behind N, each at least as wide as it is; further axes stay.
-        pad: what they are filled with, see `joined_rows`.
+        widths: the widths of the first axes after N, at least their current widths; further axes are unchanged.
+        pad: the padding value, see `joined_rows`.
     """
     ends = [0, *(width - size for width, size in zip(widths, rows.shape[1:], strict=False))]
     if not any(ends):

@@ -41,7 +41,7 @@ from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
 from tfattn.training.workers import start_workers
-from tfattn.vectors.token_embeddings import begin
+from tfattn.vectors.token_embeddings import initialize_embeddings
 
 Stage = Literal["prepare", "train", "evaluate", "export"]
 STAGES: tuple[Stage, ...] = get_args(Stage)  # each stage needs all earlier stages
@@ -156,7 +156,7 @@ def _train(member: Member, runtime: Runtime) -> None:
                 optional = task.optional_layers if model is task.model else [model.pooler]
                 pretrained.open(source).load_into(model, optional).show()
             if (embeddings := member.config.values["model"].get(EMBEDDINGS)) is not None:
-                begin(task.model, preprocessor, embeddings["from"]).show()
+                initialize_embeddings(task.model, preprocessor, embeddings["from"]).show()
         records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
         train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
         trained_on = environment_of(runtime, task)

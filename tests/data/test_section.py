@@ -139,7 +139,9 @@ class Locating(Tokenizer):
 
 def test_what_examples_need_to_be_located_is_asked_of_the_preprocessing():
     assert data(preprocessing=Locating(), examples=Places()).preprocessing.located == "words"
-    with pytest.raises(ConfigError, match="does not tell where in a text its words stand: expected wordpiece") as error:
+    with pytest.raises(
+        ConfigError, match="the preprocessor does not locate words in texts: expected wordpiece"
+    ) as error:
         data(examples=Places())
     assert error.value.key == "preprocessing"
 

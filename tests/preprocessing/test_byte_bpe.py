@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 from tests.contracts.preprocessor import check_preprocessor
-from tests.preprocessing.test_pre_tokens import NEW_DIGITS, REFERENCES, TELLING
+from tests.preprocessing.test_pre_tokenizer import NEW_DIGITS, REFERENCES, TELLING
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.byte_bpe import ByteBpe
 
@@ -55,7 +55,7 @@ def test_it_keeps_the_contract_of_preprocessors(tmp_path):
 @pytest.mark.parametrize("pattern", sorted(REFERENCES))
 @settings(deadline=None)  # the first example makes the tables
 @given(st.lists(st.text(st.sampled_from(TELLING + "pumseal") | st.characters(exclude_categories=["Cs"])), max_size=20))
-def test_ids_are_those_of_the_reference_and_texts_come_back(pattern, texts):
+def test_ids_equal_the_reference_and_texts_round_trip(pattern, texts):
     texts = [text for text in texts if not set(NEW_DIGITS) & set(text)]
     tokenizer = learned(pattern)
     found = ids_of(tokenizer, *texts)
@@ -64,7 +64,7 @@ def test_ids_are_those_of_the_reference_and_texts_come_back(pattern, texts):
     assert [text.decode() for text in back.numpy()] == texts
 
 
-def test_what_is_not_utf8_counts_as_the_replacement_character():
+def test_invalid_utf8_is_read_as_the_replacement_character():
     assert ids_of(learned(), b"a\xff\xe2\x82b") == ids_of(learned(), "a\ufffd\ufffdb")
 
 
@@ -93,7 +93,7 @@ def test_a_long_text_is_split_in_passages_to_the_same_tokens(monkeypatch):
     text = "".join(row["text"] for row in ROWS) * 40
     whole = ids_of(learned(), text)[0]
     monkeypatch.setattr("tfattn.preprocessing.passages._PASSAGE", 50)
-    monkeypatch.setattr("tfattn.preprocessing.passages.MOST_CHARACTERS", 170)
+    monkeypatch.setattr("tfattn.preprocessing.passages.MAX_CHARACTERS", 170)
     parts = [ids.tolist() for ids in learned().ids_of([text, "", "a", text])]
     assert parts == [whole, [], *ids_of(learned(), "a"), whole]
     again = ByteBpe(vocabulary_size=330, special_tokens=(START, STOP))
@@ -118,7 +118,7 @@ def test_a_vocabulary_of_published_weights_is_adopted():
     assert tokenizer.end_id == learned().id_of(STOP) and tokenizer.pattern == "digits"
 
 
-def test_another_tokenizers_package_is_told(tmp_path):
+def test_another_tokenizers_version_is_refused(tmp_path):
     learned().save(tmp_path)
     settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings | {"characters_sha256": "0"}))

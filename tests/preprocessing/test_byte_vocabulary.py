@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tfattn.errors import ConfigError, DataError
-from tfattn.preprocessing.byte_characters import CHARACTERS, bytes_of, written
+from tfattn.preprocessing.byte_characters import CHARACTERS, bytes_to_unicode, unicode_to_bytes
 from tfattn.preprocessing.byte_vocabulary import ByteVocabulary
 
 END = "<|endoftext|>"
@@ -20,8 +20,8 @@ def learned(words=None, size=290):
 
 def test_all_bytes_are_written_as_characters_of_their_own():
     assert len(set(CHARACTERS)) == 256 and not any(character.isspace() for character in CHARACTERS)
-    assert all(bytes_of(written(bytes([byte]))) == bytes([byte]) for byte in range(256))
-    assert bytes_of("a b") is None
+    assert all(unicode_to_bytes(bytes_to_unicode(bytes([byte]))) == bytes([byte]) for byte in range(256))
+    assert unicode_to_bytes("a b") is None
 
 
 def test_it_begins_with_all_bytes_and_ends_with_special_tokens():
@@ -31,7 +31,7 @@ def test_it_begins_with_all_bytes_and_ends_with_special_tokens():
     assert vocabulary.token_bytes[-1] == b""
 
 
-def test_learned_merges_are_those_of_the_reference():
+def test_trained_merges_equal_the_reference():
     reference = Tokenizer(models.BPE())
     reference.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.BpeTrainer(
@@ -67,7 +67,7 @@ def folder(tmp_path):
     return change
 
 
-def test_what_is_written_is_read(folder):
+def test_saved_files_round_trip(folder):
     assert ByteVocabulary.read(folder(), special=[END]) == learned()
     assert ByteVocabulary.read(folder() / "vocab.json", special=[END]) == learned()
     # Older files say no version.
@@ -82,14 +82,14 @@ def without(token):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"tokens": without("he")}, r"merges\.txt:2: a merge makes what is no token: .*received 'he'"),
+        ({"tokens": without("he")}, r"merges\.txt:2: a merge makes an unknown token: .*received 'he'"),
         ({"tokens": lambda ids: {**ids, "qq": len(ids)}}, r"vocab\.json: a token is made by no merge: .*'qq'"),
         ({"tokens": without(END)}, r"vocab\.json: the vocabulary lacks special tokens: .*<\|endoftext\|>"),
         ({"tokens": lambda ids: {**ids, "!": 400}}, r"vocab\.json: the ids of the vocabulary leave gaps: .*with id 0"),
         ({"tokens": lambda ids: list(ids)}, r"vocab\.json: the file is damaged"),
-        ({"merges": lambda lines: [*lines, "a b c"]}, r"merges\.txt:\d+: a line is no merge: .*received 'a b c'"),
+        ({"merges": lambda lines: [*lines, "a b c"]}, r"merges\.txt:\d+: a line is not a merge: .*received 'a b c'"),
         ({"merges": lambda lines: lines[:-1]}, r"vocab\.json: a token is made by no merge"),
-        ({"merges": lambda lines: [lines[0], *reversed(lines[1:])]}, "a merge joins what only later lines make"),
+        ({"merges": lambda lines: [lines[0], *reversed(lines[1:])]}, "a token that only a later line makes"),
     ],
 )
 def test_files_that_do_not_match_are_refused(folder, changes, message):

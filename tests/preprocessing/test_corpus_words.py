@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tests.contracts.preprocessor import check_preprocessor
 from tfattn.errors import ConfigError, DataError
-from tfattn.preprocessing import word_division
+from tfattn.preprocessing import word_segmentation
 from tfattn.preprocessing.corpus_words import CorpusWords
 from tfattn.preprocessing.subwords import Subwords
 
@@ -54,7 +54,7 @@ def test_marks_belong_to_the_letters_before_them():
     assert set(fitted([{"text": "नमस्ते e\u0301a-b"}]).words) == {"नमस्ते", "e\u0301a", "b"}
 
 
-def test_letters_may_be_those_of_ascii_alone():
+def test_letters_may_be_ascii_only():
     assert set(fitted([{"text": "Ōsaka it's K2 \u212a"}], ascii=True).words) == {"saka", "it", "s", "k"}
 
 
@@ -76,9 +76,9 @@ def test_the_most_frequent_words_are_kept():
     assert fitted(vocabulary_size=2).words == ("be", "the")
 
 
-def test_ids_are_those_of_each_text_however_long(monkeypatch):
+def test_ids_of_long_texts_are_correct(monkeypatch):
     preprocessor = fitted()
-    monkeypatch.setattr("tfattn.preprocessing.passages.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("tfattn.preprocessing.passages.MAX_CHARACTERS", 10)
     monkeypatch.setattr("tfattn.preprocessing.passages._PASSAGE", 4)
     texts = ["", "to be or not to be " * 3, "...", "or", ""]
     found = [[preprocessor.words[number] for number in ids] for ids in preprocessor.ids_of(iter(texts))]
@@ -134,7 +134,7 @@ def test_a_damaged_list_of_words_is_refused(text, said, tmp_path):
 @pytest.mark.parametrize(
     "rows, said",
     [
-        ([], "there are no words: expected texts of words, received texts without any. Check the source's `fields`"),
+        ([], "there are no words: expected texts of words, received texts without words. Check the source's `fields`"),
         ([{"text": "1 2 ..."}], "there are no words"),
         (
             [{"text": "a b a"}],
@@ -185,7 +185,7 @@ def test_chinese_stop_words_are_not_divided_but_are_of_the_same_script(chinese, 
 
 def test_jieba_says_nothing_and_leaves_no_file(chinese, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    word_division._segmenter.cache_clear()
+    word_segmentation._segmenter.cache_clear()
     fitted(CHINESE, division="jieba")
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "") and not list(tmp_path.iterdir())

@@ -38,7 +38,7 @@ def test_every_kind_is_decoded_as_elsewhere(kind):
     np.testing.assert_array_equal(pixels(data), as_array(data))
 
 
-def test_sixteen_bits_are_cut_to_eight_and_what_is_transparent_is_white():
+def test_sixteen_bits_are_cut_to_eight_and_transparent_pixels_are_white():
     grey = np.asarray(picture().convert("L"))
     deep = encoded(Image.fromarray(grey.astype(np.uint16) * 256 + 77), "PNG")
     np.testing.assert_array_equal(pixels(deep), np.repeat(grey[:, :, None], 3, axis=2))
@@ -95,7 +95,7 @@ def test_what_cannot_be_decoded_is_said_with_its_number(data, said):
         Images(size=8).pixels(tf.constant([encoded(picture()), data]))
 
 
-def test_what_is_saved_makes_the_same_and_may_be_served(tmp_path):
+def test_saved_settings_give_the_same_images_and_can_be_served(tmp_path):
     images = Images(size=[6, 8], fit="pad", max_side=100)
     images.save(tmp_path)
     other = Images(size=99)

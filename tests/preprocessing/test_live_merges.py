@@ -39,7 +39,7 @@ def by_place(text, places):
 
 
 @given(merge_lists(), st.lists(st.text(CHARACTERS, max_size=14), max_size=20))
-def test_the_place_of_what_is_made_decides_as_the_reference_does(made, texts):
+def test_merging_by_token_rank_equals_the_reference(made, texts):
     tokens, merges = made
     places = live_merges(CHARACTERS, merges)
     known = dict.fromkeys(CHARACTERS, -1) | places
@@ -58,5 +58,5 @@ def test_a_merge_whose_neighbours_never_meet_makes_nothing():
     assert live_merges("abc", [("a", "b"), ("b", "c"), ("ab", "c")]) == {"ab": 0, "bc": 1, "abc": 2}
 
 
-def test_of_several_merges_that_make_a_token_the_one_that_is_done_counts():
+def test_a_token_has_the_rank_of_its_live_merge():
     assert live_merges("abc", [("b", "c"), ("a", "b"), ("ab", "c"), ("a", "bc")])["abc"] == 3

@@ -56,7 +56,7 @@ def fields(*texts):
     return {"text": tf.constant(texts, tf.string)}
 
 
-def test_ids_are_those_of_the_reference(wordpiece, vocabulary):
+def test_ids_equal_the_reference(wordpiece, vocabulary):
     reference = tokenizers.BertWordPieceTokenizer(vocabulary, lowercase=True)
     reference.enable_truncation(12)
     features = MaskedText(wordpiece)(fields(*TEXTS))
@@ -71,7 +71,7 @@ def test_other_readers_know_no_special_token_in_a_text(wordpiece):
     assert 4 not in np.concatenate(wordpiece(fields(*TEXTS))["token_ids"].to_list())
 
 
-def test_what_is_too_long_is_cut_and_said_to_be(wordpiece):
+def test_long_texts_are_cut_and_reported(wordpiece):
     reader = MaskedText(wordpiece)
     long = fields("the " * 10 + "[MASK]", "the " * 9 + "[MASK]")
     assert reader.truncated(long).numpy().tolist() == [True, False]
@@ -82,7 +82,7 @@ def test_no_texts_give_no_rows(wordpiece):
     assert MaskedText(wordpiece)(fields())["token_ids"].shape[0] == 0
 
 
-def test_its_files_are_those_of_the_wordpiece(wordpiece, tmp_path):
+def test_it_saves_the_files_of_the_wordpiece(wordpiece, tmp_path):
     (tmp_path / "one").mkdir(), (tmp_path / "other").mkdir()
     MaskedText(wordpiece).save(tmp_path / "one")
     wordpiece.save(tmp_path / "other")

@@ -72,7 +72,7 @@ def test_saturation_that_training_never_saw_has_its_place_too():
     assert encode(table, [5000])[0, 0] > encode(table, [3])[0, 0]
 
 
-def test_a_column_of_one_value_and_saturation_is_not_constant():
+def test_a_column_of_a_single_value_and_saturation_is_not_constant():
     table = one_column([0, 0, 5000], caps={"x": 5000.0}, bins=4)
     np.testing.assert_array_equal(encode(table, [0, 5000], "piecewise"), [[0, 0, 0, 0], [1, 0, 0, 0]])
     assert np.isfinite(encode(table, [0, 1, 5000, ""])).all()

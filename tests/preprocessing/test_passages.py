@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfattn.preprocessing import passages
-from tfattn.preprocessing.passages import batches_of, passages_of
+from tfattn.preprocessing.passages import batch_passages, split_passages
 
 
 def test_passages_together_are_the_text(monkeypatch):
@@ -12,7 +12,7 @@ def test_passages_together_are_the_text(monkeypatch):
 
     @given(st.text(st.sampled_from("ab \n")))
     def check(text):
-        found = list(passages_of(text))
+        found = list(split_passages(text))
         assert "".join(found) == text
         for before, behind in zip(found, found[1:], strict=False):
             assert not before[-1].isspace() and behind[0].isspace() and len(before) >= 4
@@ -22,7 +22,7 @@ def test_passages_together_are_the_text(monkeypatch):
 
 def test_batches_are_as_large_as_they_may_be_and_keep_the_order(monkeypatch):
     monkeypatch.setattr(passages, "_PASSAGE", 4)
-    monkeypatch.setattr(passages, "MOST_CHARACTERS", 10)
-    found = list(batches_of(["aaaa bbbb cc", "", "dddddddddddd", "e"]))
+    monkeypatch.setattr(passages, "MAX_CHARACTERS", 10)
+    found = list(batch_passages(["aaaa bbbb cc", "", "dddddddddddd", "e"]))
     assert [batch.passages for batch in found] == [["aaaa", " bbbb"], [" cc", ""], ["dddddddddddd"], ["e"]]
     assert [batch.texts for batch in found] == [[0, 0], [0, 1], [2], [3]]

@@ -8,7 +8,7 @@ import pytest
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing import pair_counts
 from tfattn.preprocessing.corpus_words import CorpusWords
-from tfattn.preprocessing.pair_counts import PairCounts, pairs_of
+from tfattn.preprocessing.pair_counts import PairCounts, unpack_pairs
 from tfattn.preprocessing.phrases import Phrases
 
 # "new york" stands in 6 texts of 4 words, in 3 of which "city" follows; "a" to "f" are other words.
@@ -81,11 +81,11 @@ def test_saved_phrases_are_joined_again(tmp_path):
         CorpusWords().load(tmp_path)
 
 
-def test_pairs_are_counted_across_what_is_held_and_the_rarest_forgotten(monkeypatch):
-    monkeypatch.setattr(pair_counts, "_HELD", 4)
+def test_pairs_are_counted_across_buffers_and_the_rarest_are_pruned(monkeypatch):
+    monkeypatch.setattr(pair_counts, "_BUFFER_SIZE", 4)
     generator = np.random.default_rng(7)
     streams = [generator.integers(-2, 4, 50, np.int32) for _ in range(5)]
-    counts, few = PairCounts(), PairCounts(most=5)
+    counts, few = PairCounts(), PairCounts(max_pairs=5)
     expected = np.zeros((4, 4), int)
     for stream in streams:
         counts.add(stream)
@@ -93,11 +93,11 @@ def test_pairs_are_counted_across_what_is_held_and_the_rarest_forgotten(monkeypa
         for first, second in zip(stream, stream[1:], strict=False):
             if first >= 0 and second >= 0:
                 expected[first, second] += 1
-    keys, received = counts.counted()
-    np.testing.assert_array_equal(received, expected[pairs_of(keys)])
+    keys, received = counts.result()
+    np.testing.assert_array_equal(received, expected[unpack_pairs(keys)])
     assert received.sum() == expected.sum()
-    kept, fewer = few.counted()
-    assert len(kept) <= 5 and (fewer <= expected[pairs_of(kept)]).all()
+    kept, fewer = few.result()
+    assert len(kept) <= 5 and (fewer <= expected[unpack_pairs(kept)]).all()
 
 
 def test_a_threshold_that_no_pair_exceeds_is_refused():
@@ -114,7 +114,7 @@ def test_the_same_phrases_are_found_as_by_gensim(score, shared):
         ascii=True, min_count=1, phrases=Phrases(thresholds=[20 if score == "ratio" else 0.4], score=score)
     )
     preprocessor.fit({"text": text} for text in texts)
-    divided = [preprocessor.divided(text) for text in texts]
+    divided = [preprocessor.segment(text) for text in texts]
     if score == "npmi":
         model = gensim.Phrases(divided, min_count=5, threshold=0.4, scoring="npmi")
     else:  # which multiplies by another number

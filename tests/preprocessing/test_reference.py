@@ -151,7 +151,7 @@ def test_ordered_marks_in_canonical_order_change_nothing(fitted, equals_referenc
     equals_reference(fitted[True, True, 1], [(NFD().normalize_str(text),)])
 
 
-def test_ordered_marks_in_another_order_are_the_one_difference(fitted):
+def test_reordered_marks_are_the_only_difference(fitted):
     tokenizer = fitted[True, True, 1]
     text, in_order = "a\u302e\U0001d165", "a\U0001d165\u302e"
     assert NFD().normalize_str(text) == in_order

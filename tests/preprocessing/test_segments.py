@@ -44,7 +44,7 @@ def test_a_batch_of_nothing_stays_one():
 
 @pytest.mark.parametrize("stride", [1, 2, 5])
 @pytest.mark.parametrize("first", [None, 0, 2])
-def test_windows_are_those_of_the_reference(stride, first):
+def test_windows_equal_the_reference(stride, first):
     """BERT's stride is by how much a window moves on, that of `tokenizers` by how much it overlaps."""
     room = 5 if first is None else 5 - first
     if stride > room:

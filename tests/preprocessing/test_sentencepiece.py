@@ -43,7 +43,7 @@ def test_a_source_has_an_end_and_a_target_a_start_too():
     assert targets == [["<s>", "▁ein", "▁Hund", "</s>"], ["<s>", "</s>"]]
 
 
-def test_what_is_too_long_is_cut_before_its_end_and_said():
+def test_long_texts_are_cut_and_reported():
     tokenizer = fitted(max_length=4, target_max_length=3)
     pairs = [("a dog and", "ein"), ("a dog and a", "ein"), ("a", "ein Hund"), ("a", "")]
     sources, targets = names(tokenizer, *pairs)
@@ -54,7 +54,7 @@ def test_what_is_too_long_is_cut_before_its_end_and_said():
     assert tokenizer.truncated({"source": given["source"]}).numpy().tolist() == [False, True, False, False]
 
 
-def test_a_text_of_many_bytes_counts_as_cut_whatever_its_pieces():
+def test_a_text_of_many_bytes_counts_as_truncated():
     tokenizer = fitted(model_type="bpe")
     given = {"source": tf.constant([" " * 70_000 + "a dog", "😀" * 20_000, "a dog"])}
     assert tokenizer.truncated(given).numpy().tolist() == [True, True, False]
@@ -78,7 +78,7 @@ def test_texts_come_back(model_type):
         assert tokenizer.detokenize(given).numpy().tolist() == [b"ein Hund und", b"zwei Hunde", b"a man"]
 
 
-def test_one_vocabulary_knows_both_sides_and_two_know_one_each():
+def test_joint_and_separate_vocabularies():
     joint = fitted()
     apart = fitted(joint=False)
     assert joint.tokens_of([[5, 6]]).numpy().tolist() == joint.target_tokens_of([[5, 6]]).numpy().tolist()
@@ -123,7 +123,7 @@ def test_it_keeps_the_contract(tmp_path, joint):
 
 
 @pytest.mark.parametrize("damage", ["missing", "{", "[]", '{"joint": true}'])
-def test_damaged_settings_are_told(tmp_path, damage):
+def test_damaged_settings_are_refused(tmp_path, damage):
     fitted().save(tmp_path)
     (tmp_path / "tokenizer_config.json").unlink()
     if damage != "missing":
@@ -134,7 +134,7 @@ def test_damaged_settings_are_told(tmp_path, damage):
 
 
 @pytest.mark.parametrize("damage", ["missing", "half"])
-def test_a_damaged_vocabulary_is_told(tmp_path, damage):
+def test_a_damaged_vocabulary_is_refused(tmp_path, damage):
     fitted(joint=False).save(tmp_path)
     path = tmp_path / "target.model"
     content = path.read_bytes()
@@ -164,7 +164,7 @@ def test_a_vocabulary_can_be_a_file(tmp_path):
     assert SentencePiece().files == []
 
 
-def test_what_cannot_be_fitted_is_told():
+def test_fitting_errors_are_reported():
     with pytest.raises(DataError, match="cannot read the SentencePiece model"):
         fitted(vocabulary="no/my.model")
     with pytest.raises(DataError, match="there are no words to learn a vocabulary from"):
@@ -194,7 +194,7 @@ def test_each_side_is_held_against_its_own_vocabulary():
     assert [unknown[name].values for name in ("source", "target")] == [{"Hund": 1}, {"dog": 1}]
 
 
-def test_with_bytes_nothing_is_unknown():
+def test_byte_fallback_has_no_unknown_words():
     settings = {"model_type": "bpe", "vocabulary_size": 400}
     assert fitted(**settings).unknown(fields(("a 泵", "½")))["source"].values == {"泵": 1}
     assert fitted(**settings, byte_fallback=True).unknown(fields(("a 泵", "½")))["source"].unknown == 0

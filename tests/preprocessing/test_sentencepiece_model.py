@@ -8,7 +8,7 @@ import sentencepiece
 import tensorflow as tf
 
 from tfattn.errors import ConfigError, DataError
-from tfattn.preprocessing.sentencepiece_model import LONGEST_TEXT, SentencePieceModel
+from tfattn.preprocessing.sentencepiece_model import MAX_TEXT_BYTES, SentencePieceModel
 
 TEXTS = [
     "Two young, White males are outside near many bushes.",
@@ -138,11 +138,11 @@ def test_broken_sequences_of_bytes_are_joined_to_text():
 
 def test_a_text_ends_where_it_becomes_a_burden():
     model = learned("word")
-    ids = model.split(["Mann " * LONGEST_TEXT]).to_list()[0]
-    assert ids == [model.tokens.index("▁Mann")] * (LONGEST_TEXT // 5) + [1]
+    ids = model.split(["Mann " * MAX_TEXT_BYTES]).to_list()[0]
+    assert ids == [model.tokens.index("▁Mann")] * (MAX_TEXT_BYTES // 5) + [1]
 
 
-def test_what_is_no_piece_vanishes():
+def test_ids_without_a_piece_are_dropped():
     model = learned()
     man = model.split(["Mann"]).to_list()[0]
     padded = [[2, *man, 3, 0, 0], [0, -1, 10**6, 2, 3, *man], [0] * (len(man) + 4)]
@@ -200,8 +200,8 @@ def test_the_rarest_characters_need_not_be_known():
     assert learned_characters(texts, 1.0) - learned_characters(texts, 0.985) == {"q"}
 
 
-@pytest.mark.parametrize("texts", [[], [""], [" ", "\u200b"], ["x" * (LONGEST_TEXT + 1)]])
-def test_texts_without_words_are_told(texts):
+@pytest.mark.parametrize("texts", [[], [""], [" ", "\u200b"], ["x" * (MAX_TEXT_BYTES + 1)]])
+def test_texts_without_words_are_refused(texts):
     with pytest.raises(
         DataError, match="there are no words to learn a vocabulary from.*received [012] texts"
     ) as raised:

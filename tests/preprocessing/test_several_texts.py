@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from tfattn.preprocessing.several_texts import columns_of
+from tfattn.preprocessing.several_texts import stack_fields
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
 
@@ -24,7 +24,7 @@ def tokenizer(tmp_path):
 
 
 def test_each_text_is_read_with_the_others_of_its_row(tokenizer):
-    features = tokenizer(columns_of(ROWS, tokenizer.fields))
+    features = tokenizer(stack_fields(ROWS, tokenizer.fields))
     for name, sequences in features.items():
         assert sequences.shape.as_list() == [3, None, None]
         for row, lists in zip(ROWS, sequences.to_list(), strict=True):
@@ -34,14 +34,14 @@ def test_each_text_is_read_with_the_others_of_its_row(tokenizer):
                 assert found == (tokenizer(alone)[name].to_list()[0] if text else [])
 
 
-def test_a_row_is_truncated_where_one_of_its_sequences_is(tokenizer):
-    assert tokenizer.truncated(columns_of(ROWS, tokenizer.fields)).numpy().tolist() == [False, False, True]
+def test_a_row_is_truncated_if_any_sequence_is(tokenizer):
+    assert tokenizer.truncated(stack_fields(ROWS, tokenizer.fields)).numpy().tolist() == [False, False, True]
 
 
 def test_it_is_the_same_in_a_graph_that_knows_no_shape(tokenizer):
     specs = {"context": tf.TensorSpec([None], tf.string), "choices": tf.TensorSpec([None, None], tf.string)}
     graph = tf.function(lambda fields: tokenizer(fields)["token_ids"], input_signature=[specs], autograph=False)
-    fields = columns_of(ROWS, tokenizer.fields)
+    fields = stack_fields(ROWS, tokenizer.fields)
     assert graph(fields).to_list() == tokenizer(fields)["token_ids"].to_list()
     nothing = {"context": tf.constant(["a"]), "choices": tf.zeros([1, 0], tf.string)}
     assert graph(nothing).to_list() == [[]]
@@ -51,5 +51,5 @@ def test_a_vocabulary_is_learnt_from_all_of_them():
     tokenizer = WordPiece(vocabulary="train", vocabulary_size=40, fields=("context", "choices"))
     tokenizer.fit([{"context": "one", "choices": ["two", "three"]}] * 3)
     assert {"two", "three"} <= set(tokenizer.tokens)
-    unknown = tokenizer.unknown(columns_of([{"context": "one", "choices": ["two", "ж", ""]}], tokenizer.fields))
+    unknown = tokenizer.unknown(stack_fields([{"context": "one", "choices": ["two", "ж", ""]}], tokenizer.fields))
     assert (unknown["choices"].counted, unknown["choices"].unknown) == (2, 1)

@@ -8,7 +8,7 @@ from tests.contracts.preprocessor import check_preprocessor
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.spelled_words import SpelledWords
-from tfattn.preprocessing.spelling import spelled, table
+from tfattn.preprocessing.spelling import spell, spell_eagerly
 
 ROWS = [{"text": "The mixer rattles."}, {"text": "The Mixer rattles loudly."}, {"text": "Ein Gerät rattles."}]
 START, END, UNKNOWN = 0, 1, 2
@@ -34,11 +34,11 @@ def read(words, *texts):
 
 def test_words_are_spelled_as_published():
     words = ["a", "Gerät", "日本", "x" * 47, "x" * 48, "ä" * 30, ""]
-    np.testing.assert_array_equal(spelled(tf.constant(words)), [published(word) for word in words])
-    np.testing.assert_array_equal(table(words), [published(word) for word in words])
+    np.testing.assert_array_equal(spell(tf.constant(words)), [published(word) for word in words])
+    np.testing.assert_array_equal(spell_eagerly(words), [published(word) for word in words])
 
 
-def test_a_text_stands_between_its_marks():
+def test_a_text_is_between_its_marks():
     words = fitted()
     assert read(words, "The Gerät.", "", "zebra The") == [
         ["<S>", "The", "Gerät", ".", "</S>"],
@@ -71,7 +71,7 @@ def test_the_second_text_of_a_pair_begins_as_the_first_and_the_longer_is_cut():
     assert words.truncated(fields).numpy().tolist() == [True, False, False]
 
 
-def test_places_are_those_of_the_text_as_it_came():
+def test_positions_refer_to_the_original_text():
     words = fitted(max_length=5, doc_stride=2)
     words.locate("words")
     text = " mi\u00adxer, Gerät rattles"

@@ -14,7 +14,7 @@ def hashed(*parts):
     return tf.strings.to_hash_bucket_fast(list(parts), 10**6).numpy().tolist()
 
 
-def test_n_grams_are_those_of_the_word_between_its_bounds():
+def test_n_grams_include_the_word_boundaries():
     assert numbers("where") == [*hashed("<wh", "whe", "her", "ere", "re>"), -1, -1, -1]
     assert numbers("Üb", most=2) == hashed("<Üb", "Üb>")  # characters, not bytes
     assert numbers("中", shortest=2) == [*hashed("<中", "中>", "<中>"), -1, -1, -1, -1, -1]

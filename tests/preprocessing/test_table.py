@@ -66,7 +66,7 @@ def test_the_kinds_and_shapes_of_features():
     assert set(fitted()(columns(ROWS))) == {"numeric", "missing", "category_ids"}
 
 
-def test_columns_of_one_kind_only():
+def test_columns_of_a_single_kind():
     rows = columns(ROWS)
     assert set(fitted(categorical=())(rows)) == {"numeric", "missing"}
     table = fitted(numeric=(), caps=None)
@@ -99,7 +99,7 @@ def test_it_keeps_the_contract(tmp_path):
         assert other.missing == table.missing
 
 
-def test_what_is_saved_can_be_read(tmp_path):
+def test_saved_tables_can_be_loaded(tmp_path):
     fitted(multiply={"age": 0.1}).save(tmp_path)
     saved = json.loads((tmp_path / "table.json").read_text())
     assert saved["categorical"] == {"job": ["baker", "clerk", "smith"]}
@@ -149,7 +149,7 @@ def test_a_pipeline_file_may_give_lists(tmp_path):
 @pytest.mark.parametrize(
     "text", ["abc", "1,5", "12a", "1_000", "0x10", "inf", "-Infinity", "NaN", "1e39", "1e400", "--1", "1 2", "٣", "e5"]
 )
-def test_what_is_no_number_is_refused_with_row_and_column(text):
+def test_invalid_numbers_are_refused_with_row_and_column(text):
     table = fitted()
     with pytest.raises(DataError) as refused:
         table.check({"age": "1", "score": text, "job": "?"}, "x.csv:12")
@@ -162,7 +162,7 @@ def test_what_is_no_number_is_refused_with_row_and_column(text):
 
 
 @pytest.mark.parametrize("text", ["7", "-7.", "+.5", "1e5", "1.5E-3", "007", "\t8 \r\n", "1e-50", "3.4e38"])
-def test_what_is_a_number_is_read_as_one(text):
+def test_valid_numbers_are_parsed(text):
     table = fitted()
     row = {"age": text, "score": text, "job": text}
     table.check(row, "x.csv:12")
@@ -170,7 +170,7 @@ def test_what_is_a_number_is_read_as_one(text):
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "NA", "nan"])
-def test_what_is_missing_may_be_missing_in_every_column(text):
+def test_missing_values_in_every_column(text):
     table = fitted()
     row = {"age": text, "score": text, "job": text}
     table.check(row, "x.csv:12")
@@ -249,7 +249,7 @@ def test_settings_that_do_not_fit_are_refused(options, message):
 # In an export.
 
 
-def test_an_export_takes_numbers_and_texts_and_says_what_is_none(tmp_path):
+def test_an_export_takes_numbers_and_texts_and_reports_invalid_numbers(tmp_path):
     class Served(tf.Module):
         def __init__(self, table):
             super().__init__()

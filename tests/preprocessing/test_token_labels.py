@@ -8,7 +8,7 @@ from tfattn.features import TARGET_IDS, TOKEN_IDS
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.sentencepiece import SentencePiece
-from tfattn.preprocessing.token_labels import labels_of, target_labels_of
+from tfattn.preprocessing.token_labels import source_token_labels, target_token_labels
 from tfattn.preprocessing.whole_tokens import CharacterTokens, WordTokens
 from tfattn.preprocessing.wordpiece import WordPiece
 
@@ -28,7 +28,7 @@ def test_pieces_of_words_are_joined_and_special_tokens_stand_alone():
     tokenizer = WordPiece(vocabulary_size=60)
     tokenizer.fit([{"text": TEXT}] * 3)
     features = padded(tokenizer({"text": tf.constant([TEXT, "now"])}))
-    words, told = words_of(labels_of(tokenizer), features["token_ids"], features["padding_mask"])
+    words, told = words_of(source_token_labels(tokenizer), features["token_ids"], features["padding_mask"])
     assert words == ["[CLS]", "the", "pumps", "leak", ",", *"水泵漏水", "now", "[SEP]"]
     assert told["is_special"].numpy()[0].sum() == 2
     real = features["padding_mask"].numpy()
@@ -47,7 +47,7 @@ def test_pieces_of_words_are_joined_and_special_tokens_stand_alone():
 def test_words_of_languages_end_at_white_space(tokenizer, expected):
     tokenizer.fit([{"text": TEXT}])
     token_ids = tokenizer({"text": tf.constant([TEXT])})[TOKEN_IDS].to_tensor()
-    words, told = words_of(labels_of(tokenizer), token_ids)
+    words, told = words_of(source_token_labels(tokenizer), token_ids)
     assert words == expected
     assert not told["is_special"].numpy().any()
 
@@ -56,8 +56,8 @@ def test_both_sides_of_a_translation_are_labelled():
     tokenizer = SentencePiece(vocabulary_size=60)
     tokenizer.fit([{"source": "a pump leaks", "target": "eine Pumpe leckt"}] * 3)
     ids = tokenizer({"source": tf.constant(["a pump leaks"]), "target": tf.constant(["eine Pumpe leckt"])})
-    words, told = words_of(labels_of(tokenizer), ids[TOKEN_IDS].to_tensor())
+    words, told = words_of(source_token_labels(tokenizer), ids[TOKEN_IDS].to_tensor())
     assert words[:-1] == ["a", "pump", "leaks"] and told["is_special"].numpy()[0, -1]
-    words, told = words_of(target_labels_of(tokenizer), ids[TARGET_IDS].to_tensor())
+    words, told = words_of(target_token_labels(tokenizer), ids[TARGET_IDS].to_tensor())
     assert words[1:-1] == ["eine", "Pumpe", "leckt"]
     assert told["is_special"].numpy()[0, [0, -1]].all()

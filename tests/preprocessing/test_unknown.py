@@ -5,7 +5,7 @@ from collections import Counter
 import tensorflow as tf
 
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.preprocessing.unknown import LONGEST_VALUE, MOST_VALUES, Unknown
+from tfattn.preprocessing.unknown import MAX_VALUE_LENGTH, MAX_VALUES, Unknown
 
 
 def test_counts_of_batches_add_up_in_any_order():
@@ -16,11 +16,11 @@ def test_counts_of_batches_add_up_in_any_order():
 
 
 def test_very_many_or_long_values_are_not_all_kept():
-    many = Unknown.of(9, [b"word %d" % number for number in range(2 * MOST_VALUES)])
+    many = Unknown.of(9, [b"word %d" % number for number in range(2 * MAX_VALUES)])
     often = Unknown.of(9, [b"x" * 1000] * 2 + [b"other"] * 3)
     both = many + often
-    assert both.unknown == 2 * MOST_VALUES + 5 and len(both.values) == MOST_VALUES
-    assert both.values.most_common(2) == [("other", 3), ("x" * LONGEST_VALUE, 2)]
+    assert both.unknown == 2 * MAX_VALUES + 5 and len(both.values) == MAX_VALUES
+    assert both.values.most_common(2) == [("other", 3), ("x" * MAX_VALUE_LENGTH, 2)]
 
 
 def test_by_default_nothing_can_be_unknown():

@@ -92,7 +92,7 @@ def content(*tokens: str) -> bytes:
         (None, "cannot read the vocabulary (No such file or directory): expected a vocab.txt"),
     ],
 )
-def test_what_is_not_a_vocabulary_is_refused(tmp_path, written, message):
+def test_an_invalid_vocabulary_is_refused(tmp_path, written, message):
     path = tmp_path / "vocab.txt"
     if written is not None:
         path.write_bytes(written)

@@ -46,7 +46,7 @@ def test_texts_come_back(kind):
     assert [text.decode() for text in tokenizer.detokenize(ended).numpy()] == texts
 
 
-def test_bytes_of_tokens_are_those_of_their_text():
+def test_token_bytes_join_to_the_text():
     for kind, text in ((CharacterTokens, b"to be or not"), (WordTokens, b" to be or not")):
         tokenizer = fitted(kind)
         (ids,) = tokenizer.ids_of([text.decode()])

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.formats.tag_schemes import spans, to_iob2
-from tfattn.preprocessing.word_bounds import at_word_bounds
+from tfattn.preprocessing.word_bounds import align_to_words
 from tfattn.tasks.tagged_entities import tags_of
 
 TYPES = ["LOC", "ORG"]
@@ -27,7 +27,7 @@ def entities(*labelled):
     places = tf.constant(padded, tf.int32, shape=[len(texts), width, 2])
     ids = tf.constant([[*some, *[7] * (width - len(some))] for some in labels], tf.int32, shape=[len(texts), width])
     is_part = tf.sequence_mask([len(some) for some in parts], width)
-    changed = tf.function(at_word_bounds)(tf.constant(texts), ids, places[..., 0], places[..., 1], is_part).numpy()
+    changed = tf.function(align_to_words)(tf.constant(texts), ids, places[..., 0], places[..., 1], is_part).numpy()
     assert changed.shape == ids.shape and not changed[~is_part.numpy()].any()
     found = []
     for text, some, row in zip(texts, parts, changed, strict=True):
@@ -63,7 +63,7 @@ def test_entities_by_hand(text, labels, expected):
     assert entities((text, labels)) == [expected]
 
 
-def test_no_entity_begins_or_ends_inside_a_word_whatever_the_labels():
+def test_no_entity_starts_or_ends_inside_a_word():
     draw = np.random.default_rng(0)
     pieces = ["Rome", "-", "(", "era", " ", " ", ".", "'", "s", "5", "\u00a0"]
     texts = ["".join(draw.choice(pieces, draw.integers(0, 30))) for _ in range(300)]

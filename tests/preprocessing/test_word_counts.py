@@ -9,7 +9,7 @@ from tfattn.preprocessing.corpus_counts import count, count_with_phrases
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.word_characters import Rules
 from tfattn.preprocessing.word_counts import NumberedWords, WordCounts, most_frequent
-from tfattn.preprocessing.word_division import WordDivision
+from tfattn.preprocessing.word_segmentation import WordSegmenter
 
 # Ten thousand words, by Zipf's law some of them often and most of them seldom, in texts of a hundred.
 WORDS = [f"w{number}" for number in np.random.default_rng(7).zipf(1.3, 10_000) if number < 1 << 40]
@@ -27,8 +27,8 @@ def test_all_words_are_counted_and_listed_by_frequency_and_then_by_the_word():
 
 
 @pytest.mark.parametrize("kind", [WordCounts, NumberedWords])
-def test_rare_words_are_forgotten_and_frequent_ones_are_not(kind):
-    counted, exact = kind(most=300), WordCounts()
+def test_rare_words_are_pruned_and_frequent_words_are_not(kind):
+    counted, exact = kind(max_words=300), WordCounts()
     for text in TEXTS:
         counted.add([text])
         exact.add([text])
@@ -39,12 +39,12 @@ def test_rare_words_are_forgotten_and_frequent_ones_are_not(kind):
     assert len(frequent) > 10 and all(counted.counts[word] == number for word, number in frequent)
 
 
-def test_a_word_that_was_forgotten_gets_a_new_number():
-    counted = NumberedWords(most=3)
-    found = [counted.numbers_of([text]).tolist() for text in (["a", "b", "a"], ["c", "d"], ["b", "a", "e"])]
+def test_a_pruned_word_gets_a_new_id():
+    counted = NumberedWords(max_words=3)
+    found = [counted.add_and_number([text]).tolist() for text in (["a", "b", "a"], ["c", "d"], ["b", "a", "e"])]
     assert found == [[0, 1, 0], [2, 3], [4, 0, 5]]  # b, c and d occurred once
-    assert counted.places_in(["a"], others=-1).tolist()[:1] == [0]
-    assert set(counted.places_in(["a"], others=-1).tolist()[1:]) == {-1}
+    assert counted.index_map(["a"], others=-1).tolist()[:1] == [0]
+    assert set(counted.index_map(["a"], others=-1).tolist()[1:]) == {-1}
 
 
 def test_phrases_and_words_are_counted_alike():
@@ -56,11 +56,11 @@ def test_phrases_and_words_are_counted_alike():
     assert found.counts == {word: number for word, number in plain.counts.items() if number >= 3}
 
 
-def test_the_words_of_nine_corpora_are_those_that_were_counted_otherwise(shared):
+def test_word_counts_of_nine_corpora_equal_independent_counts(shared):
     """7,169,873 words of a to z, 113,781 different ones, of which 38,717 occur five times or more."""
     paths = sorted((shared / "word2vec").glob("*.txt.gz"))
     texts = (line for path in paths for line in gzip.decompress(path.read_bytes()).decode().splitlines())
     letters = Rules(only_letters=True, lower_case=True, ascii=True)
-    found = count(texts, WordDivision("letters", letters, None))
+    found = count(texts, WordSegmenter("letters", letters, None))
     assert (found.total, len(found.counts)) == (7_169_873, 113_781)
     assert len(most_frequent(found.counts, min_count=5)) == 38_717

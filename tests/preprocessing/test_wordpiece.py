@@ -26,7 +26,7 @@ def read(tokenizer: WordPiece, *texts: str | bytes) -> list[list[str]]:
     return [[tokenizer.tokens[number] for number in row] for row in ids.to_list()]
 
 
-def test_a_text_stands_between_its_special_tokens(write_vocabulary):
+def test_a_text_is_between_its_special_tokens(write_vocabulary):
     tokenizer = fitted(write_vocabulary("mix", "##er", "rattle", "##s", "."))
 
     features = tokenizer({"text": tf.constant(["Mixer rattles.", "", "zebra mix"])})
@@ -98,7 +98,7 @@ def test_special_tokens_in_a_text_are_text(write_vocabulary):
     assert read(tokenizer, "[MASK] [SEP]") == [["[CLS]", "[", "mask", "]", "[", "sep", "]", "[SEP]"]]
 
 
-def test_words_may_have_a_hundred_characters_whatever_their_bytes(write_vocabulary):
+def test_words_may_have_a_hundred_characters_of_any_size(write_vocabulary):
     tokenizer = fitted(write_vocabulary("\U00010400".lower(), "##" + "\U00010400".lower()))
 
     assert len(read(tokenizer, "\U00010400" * 100)[0]) == 102
@@ -127,7 +127,7 @@ def test_the_remedy_follows_the_vocabulary(write_vocabulary):
     assert "`vocabulary_size`" in WordPiece(vocabulary="train").unknown_remedy
 
 
-def test_case_follows_the_vocabulary_unless_told(write_vocabulary):
+def test_case_folding_follows_the_vocabulary_by_default(write_vocabulary):
     lower, cased = write_vocabulary("mixer"), write_vocabulary("Mixer", "mixer", "e", "\u00e9")
 
     assert read(fitted(lower), "Mixer") == [["[CLS]", "mixer", "[SEP]"]]
@@ -163,7 +163,7 @@ def test_it_keeps_the_contract_when_it_locates(tmp_path, write_vocabulary, what)
     check_preprocessor(tokenizer, WordPiece(), rows, folder=tmp_path)
 
 
-def test_transformers_reads_what_is_saved(tmp_path, write_vocabulary):
+def test_transformers_reads_saved_files(tmp_path, write_vocabulary):
     transformers = pytest.importorskip("transformers")
     fitted(write_vocabulary("Mix", "##er", "E"), strip_accents=True).save(tmp_path)
 
@@ -174,7 +174,7 @@ def test_transformers_reads_what_is_saved(tmp_path, write_vocabulary):
 
 
 @pytest.mark.parametrize("damage", ["missing", "{", "[]", '{"do_lower_case": true}'])
-def test_damaged_settings_are_told(tmp_path, damage):
+def test_damaged_settings_are_refused(tmp_path, damage):
     fitted().save(tmp_path)
     (tmp_path / "tokenizer_config.json").unlink()
     if damage != "missing":
@@ -184,7 +184,7 @@ def test_damaged_settings_are_told(tmp_path, damage):
         WordPiece().load(tmp_path)
 
 
-def test_another_treatment_of_characters_is_told(tmp_path):
+def test_another_treatment_of_characters_is_refused(tmp_path):
     fitted().save(tmp_path)
     path = tmp_path / "tokenizer_config.json"
     changed = {**json.loads(path.read_text()), "characters_sha256": "0", "tokenizers_version": "0.0.1"}
@@ -211,7 +211,7 @@ def test_settings_that_cannot_be_are_refused(settings, key, message):
     assert message in str(raised.value)
 
 
-def test_what_cannot_be_fitted_is_told():
+def test_fitting_errors_are_reported():
     with pytest.raises(ConfigError, match="no pretrained model") as raised:
         fitted("pretrained")
     assert raised.value.key == "vocabulary"
@@ -236,7 +236,7 @@ def test_it_names_the_file_that_it_reads():
 
 
 @pytest.mark.parametrize(("stated", "adopted"), [(None, "mixer"), (False, "Mixer"), (True, "mixer")])
-def test_it_adopts_a_vocabulary_and_what_was_stated_stands(write_vocabulary, stated, adopted):
+def test_it_adopts_a_vocabulary_but_keeps_stated_settings(write_vocabulary, stated, adopted):
     vocabulary = Path(write_vocabulary("Mixer", "mixer"))
     tokenizer = WordPiece(vocabulary="pretrained", lower_case=stated)
     assert tokenizer.needs_pretrained

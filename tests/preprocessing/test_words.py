@@ -33,7 +33,7 @@ def test_every_character_is_treated_as_by_the_reference(lower_case, strip_accent
     assert words_of(texts, **folding) == expected
 
 
-def test_words_do_not_run_from_one_text_into_the_next():
+def test_no_word_crosses_two_texts():
     texts = ["ab", "", "cd", "\u200b", " ", "e\u200bf", "", ""]
 
     assert words_of(texts, lower_case=True, strip_accents=True) == [["ab"], [], ["cd"], [], [], ["ef"], [], []]

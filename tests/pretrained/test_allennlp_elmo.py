@@ -108,7 +108,7 @@ def published_layers(weights, words):
     return layers
 
 
-def test_layers_are_those_of_the_published_formulas(tmp_path):
+def test_layers_match_the_published_formulas(tmp_path):
     weights = write(tmp_path)
     source = pretrained.open(tmp_path)
     elmo = Elmo(**source.sizes(), dropout=0.0)
@@ -135,7 +135,7 @@ def changed(part, **values):
         (changed("char_cnn", activation="selu"), "activation to be one of relu, tanh"),
     ],
 )
-def test_options_that_are_not_supported_are_refused(tmp_path, options, told):
+def test_unsupported_options_are_refused(tmp_path, options, told):
     write(tmp_path, options)
     with pytest.raises(CheckpointError, match=told):
         pretrained.open(tmp_path).sizes()

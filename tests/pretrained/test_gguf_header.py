@@ -41,7 +41,7 @@ def padded(header, *, content=32, alignment=32):
     return header + bytes(-len(header) % alignment) + bytes(content)
 
 
-def test_values_and_places(tmp_path):
+def test_values_and_locations(tmp_path):
     values = [
         value("word", 8, text("näme")),
         value("small", 6, struct.pack("<f", 1e-5)),
@@ -82,19 +82,19 @@ def test_values_and_places(tmp_path):
         (padded(head(tensors=[tensor(offset=8)]), content=64), "tensor t: .* an offset that is a multiple of 32, rec"),
         (
             padded(head(tensors=[tensor(), tensor("u", axes=(32, 2), offset=0)]), content=999),
-            "tensor u: .* a first byte after those of t",
+            "tensor u: .* a first byte after the bytes of t",
         ),
         (head(tensors=[tensor(axes=())]), "tensor t: the header is damaged"),
         (head(tensors=[tensor(axes=(0, 4))]), "tensor t: the header is damaged"),
         (head(tensors=[tensor(axes=(33,), quantization=8)]), "expected rows of one or more blocks of 32 values"),
-        (head(tensors=[tensor(quantization=77)]), "t: a quantization that is not known.*received 77. Install a newer"),
+        (head(tensors=[tensor(quantization=77)]), "t: an unknown quantization.*received 77. Install a newer"),
         (padded(head(tensors=[tensor(axes=(HUGE, HUGE))])), "t: the file is shorter than its tensors"),
         (padded(head(tensors=[tensor(offset=HUGE)])), "t: the file is shorter than its tensors"),
         (padded(head(tensors=[tensor()]), content=31), "shorter than its tensors: expected .* Download it again"),
         (head([value("general.alignment", 4, bytes(4))]), "general.alignment: the header is damaged"),
     ],
 )
-def test_what_is_damaged_or_asks_for_too_much(tmp_path, content, message):
+def test_damaged_or_oversized_headers_are_refused(tmp_path, content, message):
     path = tmp_path / "a.gguf"
     path.write_bytes(content)
     with pytest.raises(CheckpointError, match=f"a.gguf.*{message}"):

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from tokenizers import Tokenizer, models
 
-from tests.preprocessing.test_pre_tokens import REFERENCES
+from tests.preprocessing.test_pre_tokenizer import REFERENCES
 from tests.pretrained import decoders
 from tfattn import pretrained
 from tfattn.errors import CheckpointError, ConfigError, DataError
@@ -48,7 +48,7 @@ def test_quantized_weights_are_widened(tmp_path, llama, quantization, error):
 def test_a_file_among_others_is_named(tmp_path, llama):
     for name in ("one[1].gguf", "two.gguf"):
         decoders.write_gguf(tmp_path / name, llama, llama__context_length=8 if name == "two.gguf" else 16)
-    with pytest.raises(ConfigError, match=r"expected the path of one, received one\[1\].gguf, two.gguf"):
+    with pytest.raises(ConfigError, match=r"expected the path of a single file, received one\[1\].gguf, two.gguf"):
         pretrained.open(tmp_path)
     one, two = (pretrained.open(tmp_path / name) for name in ("one[1].gguf", "two.gguf"))
     assert (one.sizes()["max_sequence_length"], two.sizes()["max_sequence_length"]) == (16, 8)
@@ -78,16 +78,16 @@ def test_its_tokens(tmp_path, llama):
             "llama.rope.scaling.type: not supported: expected none",
         ),
         ({"llama__block_count": "two"}, "llama.block_count: another type: expected int, received str"),
-        ({"llama__block_count": 2**31}, "a tensor is missing that its sizes ask for: expected blk.2147483647.attn_out"),
-        ({"llama__embedding_length": 2**31}, "token_embd.weight: its sizes are not those of its tensors"),
-        ({"llama__feed_forward_length": 2**31}, "blk.1.ffn_up.weight: its sizes are not those of its tensors"),
-        ({"llama__attention__head_count": 0}, "expected num_heads to be a whole number above 0, received 0"),
+        ({"llama__block_count": 2**31}, "a tensor of the stated sizes is missing: expected blk.2147483647.attn_out"),
+        ({"llama__embedding_length": 2**31}, "token_embd.weight: the sizes differ from the tensors"),
+        ({"llama__feed_forward_length": 2**31}, "blk.1.ffn_up.weight: the sizes differ from the tensors"),
+        ({"llama__attention__head_count": 0}, "expected num_heads to be an integer above 0, received 0"),
         ({"llama__context_length": None}, "`llama.context_length` is not given"),
-        ({"without": "blk.0.ffn_up"}, "missing that its sizes ask for: expected blk.0.ffn_gate.weight, blk.0.ffn_up"),
-        ({"without": "blk.1.attn_k"}, "missing that its sizes ask for: expected blk.1.attn_q.weight, blk.1.attn_k"),
+        ({"without": "blk.0.ffn_up"}, "the stated sizes is missing: expected blk.0.ffn_gate.weight, blk.0.ffn_up"),
+        ({"without": "blk.1.attn_k"}, "the stated sizes is missing: expected blk.1.attn_q.weight, blk.1.attn_k"),
     ],
 )
-def test_what_is_not_supported_or_asks_for_too_much(tmp_path, llama, changes, message):
+def test_unsupported_or_oversized_models_are_refused(tmp_path, llama, changes, message):
     weights = pretrained.open(decoders.write_gguf(tmp_path / "tiny.gguf", llama, **changes))
     with pytest.raises(CheckpointError, match=message):
         weights.sizes()
@@ -101,11 +101,11 @@ def test_what_is_not_supported_or_asks_for_too_much(tmp_path, llama, changes, me
         (
             {"tokenizer__ggml__add_bos_token": True},
             CheckpointError,
-            "add_bos_token: a model that wants a token before every text .*: expected false, received true",
+            "add_bos_token: a model with a start token before every text .*: expected false, received true",
         ),
         ({"tokenizer__ggml__eos_token_id": 5000}, CheckpointError, "the tokenizer is damaged.* 5000 as end token"),
         ({"tokenizer__ggml__merges": ["p u", "pu m", "o"]}, CheckpointError, "merges of two tokens"),
-        ({"tokenizer__ggml__merges": ["p u", "pu x"]}, DataError, "merge 1: a merge makes what is no token"),
+        ({"tokenizer__ggml__merges": ["p u", "pu x"]}, DataError, "merge 1: a merge makes an unknown token"),
     ],
 )
 def test_tokenizers_that_are_not_supported_or_damaged(tmp_path, llama, changes, error, message):
@@ -135,7 +135,7 @@ def smollm2():
     return gpt, tokenizer
 
 
-def test_tokens_of_smollm2_are_those_of_its_rules(smollm2):
+def test_tokens_of_smollm2_match_its_rules(smollm2):
     known = smollm2[1]._fitted
     reference = Tokenizer(models.BPE({token: number for number, token in enumerate(known.tokens)}, list(known.merges)))
     reference.pre_tokenizer = REFERENCES["digits"]

@@ -40,7 +40,7 @@ def test_equals_transformers(tmp_path):
     np.testing.assert_allclose(decoders.logits(gpt), expected, atol=1e-4)
 
 
-def test_its_tokens_are_those_of_its_files(tmp_path):
+def test_tokens_match_the_files(tmp_path):
     weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt()))
     tokenizer = ByteBpe(vocabulary="pretrained")
     assert tokenizer.adopted == {}
@@ -55,7 +55,7 @@ def test_tokens_and_merges_that_do_not_match(tmp_path):
     weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt()))
     with (tmp_path / "merges.txt").open("a") as file:
         file.write("pump Ġt\n")
-    with pytest.raises(DataError, match="merges.txt:8: a merge makes what is no token.*Take both files from the same"):
+    with pytest.raises(DataError, match="merges.txt:8: a merge makes an unknown token.*Take both files from the same"):
         weights.tokenization()
 
 
@@ -64,16 +64,16 @@ def test_tokens_and_merges_that_do_not_match(tmp_path):
     [
         ({"scale_attn_by_inverse_layer_idx": True}, "expected scale_attn_by_inverse_layer_idx to be False"),
         ({"activation_function": "silu"}, "expected activation_function to be one of gelu_new"),
-        ({"n_layer": "2"}, "expected num_layers to be a whole number above 0, received '2'"),
-        ({"n_layer": 10**9}, "a tensor is missing that its sizes ask for: expected .*h.999999999.attn"),
+        ({"n_layer": "2"}, "expected num_layers to be an integer above 0, received '2'"),
+        ({"n_layer": 10**9}, "a tensor of the stated sizes is missing: expected .*h.999999999.attn"),
         ({"n_head": 5}, "expected num_key_value_heads to divide num_heads, and num_heads hidden_dim, received 5, 5"),
-        ({"n_embd": 2**40}, "its sizes are not those of its tensors"),
-        ({"vocab_size": 2**40}, "wte.weight: its sizes are not those of its tensors"),
-        ({"n_positions": 2**40}, "wpe.weight: its sizes are not those of its tensors"),
-        ({"n_inner": 2**40}, "h.1.mlp.c_fc.weight: its sizes are not those of its tensors"),
+        ({"n_embd": 2**40}, "the sizes differ from the tensors"),
+        ({"vocab_size": 2**40}, "wte.weight: the sizes differ from the tensors"),
+        ({"n_positions": 2**40}, "wpe.weight: the sizes differ from the tensors"),
+        ({"n_inner": 2**40}, "h.1.mlp.c_fc.weight: the sizes differ from the tensors"),
     ],
 )
-def test_what_is_not_supported_or_asks_for_too_much(tmp_path, changes, message):
+def test_unsupported_or_oversized_models_are_refused(tmp_path, changes, message):
     weights = pretrained.open(decoders.write_gpt2(tmp_path, decoders.random_gpt(), **changes))
     with pytest.raises(CheckpointError, match=message):
         weights.sizes()

@@ -23,7 +23,7 @@ def test_import(tmp_path, same_weights):
 
 
 @pytest.mark.parametrize("older", [False, True], ids=["as today", "as of older versions"])
-def test_what_is_said_of_rotations(tmp_path, older):
+def test_rotary_settings(tmp_path, older):
     changes = {"rope_parameters": None, "rope_theta": 500.0, "rope_scaling": None} if older else {}
     weights = pretrained.open(decoders.write_llama(tmp_path, decoders.random_gpt(**decoders.LLAMA), **changes))
     assert weights.sizes()["rotary_base"] == (500.0 if older else 100.0)
@@ -59,11 +59,11 @@ def test_equals_transformers(tmp_path, tied):
         ({"rope_scaling": {"type": "linear"}}, "expected rope_scaling to be None"),
         ({"head_dim": 16}, "expected head_dim to be 8, received 16"),
         ({"attention_bias": True}, "expected attention_bias to be False"),
-        ({"num_attention_heads": 0}, "expected num_heads to be a whole number above 0, received 0"),
-        ({"intermediate_size": 2**40}, "gate_proj.weight, .*up_proj.weight: its sizes are not those of its tensors"),
+        ({"num_attention_heads": 0}, "expected num_heads to be an integer above 0, received 0"),
+        ({"intermediate_size": 2**40}, "gate_proj.weight, .*up_proj.weight: the sizes differ from the tensors"),
     ],
 )
-def test_what_is_not_supported_or_asks_for_too_much(tmp_path, changes, message):
+def test_unsupported_or_oversized_models_are_refused(tmp_path, changes, message):
     weights = pretrained.open(decoders.write_llama(tmp_path, decoders.random_gpt(**decoders.LLAMA), **changes))
     with pytest.raises(CheckpointError, match=message):
         weights.sizes()

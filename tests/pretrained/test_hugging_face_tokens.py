@@ -27,7 +27,7 @@ def reference(cut=CUTS["gpt2"], merges=MERGES):
 
 
 @pytest.mark.parametrize("pattern", CUTS)
-def test_ids_are_those_of_the_package(tmp_path, pattern):
+def test_ids_equal_the_package(tmp_path, pattern):
     expected = reference(CUTS[pattern])
     expected.save(str(tmp_path / "tokenizer.json"))
     read = read_tokens(tmp_path, {"eos_token_id": [len(TOKENS) - 1, 0]})
@@ -58,7 +58,9 @@ def test_texts_that_are_divided_otherwise_are_refused(tmp_path, change):
     known = reference()
     change(known)
     known.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(CheckpointError, match="expected byte-level BPE that cuts texts as GPT-2 does.*received BPE, "):
+    with pytest.raises(
+        CheckpointError, match="expected byte-level BPE with the pre-tokenizer of GPT-2.*received BPE, "
+    ):
         read_tokens(tmp_path, {})
 
 

@@ -145,7 +145,7 @@ def test_equals_transformers_and_so_does_a_model_of_larger_images(tmp_path):
         ({"image_size": "24"}, "expected image_size to be a side in pixels, or two of them, received 24"),
     ],
 )
-def test_what_is_not_supported(tmp_path, tiny, changes, message):
+def test_unsupported_settings_are_refused(tmp_path, tiny, changes, message):
     with pytest.raises(CheckpointError, match=message):
         pretrained.open(write(tmp_path, torch_names(tiny), **changes)).sizes()
 

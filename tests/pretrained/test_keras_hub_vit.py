@@ -42,7 +42,7 @@ def test_equals_keras_hub(backbone, tmp_path):
         ({"patch_size": [8, 4]}, r"square patches, received image_shape \[24, 32, 3\], patch_size \[8, 4\]"),
     ],
 )
-def test_what_is_not_supported(backbone, tmp_path, changes, message):
+def test_unsupported_settings_are_refused(backbone, tmp_path, changes, message):
     backbone.save_to_preset(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     config["config"] |= changes

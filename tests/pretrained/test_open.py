@@ -32,7 +32,7 @@ def test_no_such_folder(tmp_path):
         pretrained.open(tmp_path / "nowhere")
 
 
-def test_an_unknown_format_says_what_was_looked_for(tmp_path):
+def test_an_unknown_format_lists_the_known_formats(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "t5"}')
     with pytest.raises(ConfigError, match="model_type bert, .*BertBackbone, .*bert_config.json.*received config.json"):
         pretrained.open(tmp_path)

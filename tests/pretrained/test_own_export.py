@@ -69,7 +69,9 @@ def test_a_decoder_of_whole_tokens(tmp_path, kind, name):
 
 def test_what_reads_no_texts_is_refused(tmp_path, tiny):
     folder = write_export(tmp_path / "1", tiny, VOCABULARY, preprocessor="table")
-    with pytest.raises(CheckpointError, match="cannot be adopted: expected that of wordpiece, byte_bpe.*received tab"):
+    with pytest.raises(
+        CheckpointError, match="cannot be adopted: expected the vocabulary of wordpiece, byte_bpe.*received tab"
+    ):
         pretrained.open(folder).sizes()
 
 

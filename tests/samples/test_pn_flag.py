@@ -47,7 +47,7 @@ def test_it_has_the_columns_and_classes_that_were_asked_for(rows):
     assert Counter(row[LABEL] for row in test) == {"1": 138, "0": 62}
 
 
-def test_training_and_test_rows_can_be_told_by_panel_and_share_no_sample(rows):
+def test_training_and_test_rows_differ_by_panel_and_share_no_sample(rows):
     assert {row["Panel"] for row in rows[:TRAINING_ROWS]} == {"LODA", "LODB"}
     assert {row["Panel"] for row in rows[TRAINING_ROWS:]} == {"LODC"}
     panels = defaultdict(set)

@@ -13,7 +13,7 @@ def test_every_target_is_its_source_backwards_and_no_source_comes_twice(tmp_path
     assert head == ("source", "target")
     assert all(source.split() == target.split()[::-1] for source, target in found)
     assert len({source for source, _ in found}) == len(found) == reversal.ROWS
-    assert {len(source.split()) for source, _ in found} == set(range(reversal.SHORTEST, reversal.LONGEST + 1))
+    assert {len(source.split()) for source, _ in found} == set(range(reversal.MIN_WORDS, reversal.MAX_WORDS + 1))
 
 
 def test_the_same_seed_gives_the_same_rows(tmp_path):

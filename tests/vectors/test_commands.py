@@ -6,7 +6,7 @@ import pytest
 from tests.vectors.word_exports import write_export
 from tfattn.errors import ConfigError
 from tfattn.vectors import word_files
-from tfattn.vectors.commands import terms
+from tfattn.vectors.commands import parse_sum
 from tfattn.vectors.word_vectors import WordVectors
 
 WORDS = ["man", "woman", "king", "queen", "prince", "rain"]
@@ -41,11 +41,11 @@ def test_an_analogy_is_typed_as_a_sum(command):
 
 
 def test_sums():
-    assert terms(["a"]) == (["a"], [])
-    assert terms(["-", "a", "+", "b", "-", "c"]) == (["b"], ["a", "c"])
+    assert parse_sum(["a"]) == (["a"], [])
+    assert parse_sum(["-", "a", "+", "b", "-", "c"]) == (["b"], ["a", "c"])
     for words in (["a", "b"], ["a", "+"], ["a", "+", "+"], ["+"], ["a", "*", "b"]):
-        with pytest.raises(ConfigError, match="this is no sum of words: expected .* king - man"):
-            terms(words)
+        with pytest.raises(ConfigError, match="this is not a sum of words: expected .* king - man"):
+            parse_sum(words)
 
 
 def test_measures(command):
@@ -87,16 +87,16 @@ def test_a_map_is_drawn(command, tmp_path):
         (["neighbors", "words.txt", "quen"], "received 'quen'. Did you mean `queen`?"),
         (["neighbors", "word", "king"], "an export: its folder, or one in saved_models/: words, received 'word'. Did"),
         (["neighbors", "cut.txt", "a"], "cut.txt:3: the last line has no end: the file was cut off"),
-        (["analogy", "words.txt", "king", "man"], "this is no sum of words: .* received king man"),
-        (["word-similarity", "words.txt", "questions.txt"], "questions.txt:2: the line is no pair of words"),
-        (["word-analogies", "words.txt", "pairs.csv"], "pairs.csv:1: the line is no question"),
+        (["analogy", "words.txt", "king", "man"], "this is not a sum of words: .* received king man"),
+        (["word-similarity", "words.txt", "questions.txt"], "questions.txt:2: the line is not a pair of words"),
+        (["word-analogies", "words.txt", "pairs.csv"], "pairs.csv:1: the line is not a question"),
         (["vectors", "words.txt", "out.npy"], "out.npy: unknown file format"),
-        (["vectors", "words.txt", "saved_models"], "saved_models: something else stands there"),
+        (["vectors", "words.txt", "saved_models"], "saved_models: the path exists and is no projector"),
         (["word-map", "words.txt", "king", "queen"], "too few words for a map"),
         (["word-map", "words.txt", *WORDS, "--output", "map.gif"], "map.gif: unknown file format"),
     ],
 )
-def test_what_cannot_be_is_one_clear_line_and_nothing_is_written(command, tmp_path, arguments, message):
+def test_errors_are_a_single_line_and_nothing_is_written(command, tmp_path, arguments, message):
     before = sorted(tmp_path.rglob("*"))
     answer = command(*arguments)
     assert answer.status in (1, 2) and not answer.output
@@ -110,8 +110,8 @@ def test_exports_that_are_damaged_or_of_other_models(command, tmp_path):
     write_export(tmp_path / "saved_models/other/1", WORDS, VECTORS, tensor="embedding")
     write_export(tmp_path / "saved_models/uneven/1", WORDS[:4], VECTORS)
     for model, message in {
-        "other": "the export holds no word vectors",
-        "uneven": "words and vectors do not belong together: expected a vector for each of 4 words",
+        "other": "the export has no word vectors",
+        "uneven": "the words and vectors of the export do not match: expected a vector for each of 4 words",
     }.items():
         answer = command("neighbors", model, "king")
         assert answer.status == 1 and message in answer.errors

@@ -60,7 +60,7 @@ def test_pairs_of_columns_are_read_together(command):
         (["minil"], "Did you mean `minilm`?"),
         (
             ["mine", "--layers", "-9"],
-            "no such layer: expected some of -1, the topmost, to -4, the embeddings, received -9",
+            "no such layer: expected some of -1, the top, to -4, the embeddings, received -9",
         ),
         (["no_pooler", "--pooling", "pooler"], "2 of 43 tensors are missing: expected pooler/dense/kernel"),
         (["mine", "--input", "empty.txt"], "empty.txt: the file is empty"),
@@ -77,7 +77,7 @@ def test_pairs_of_columns_are_read_together(command):
         (["mine", "--max-length", "17"], "no sequences of this length: expected at most 16, received 17"),
     ],
 )
-def test_what_cannot_be_is_one_clear_line_and_nothing_is_written(command, tmp_path, arguments, message):
+def test_errors_are_a_single_line_and_nothing_is_written(command, tmp_path, arguments, message):
     before = sorted(tmp_path.rglob("*"))
     usual = {"--input": "texts.txt", "--output": "a.jsonl"}
     answer = command("features", *arguments, *(w for one in usual.items() if one[0] not in arguments for w in one))

@@ -18,7 +18,9 @@ def close(values, expected):
 def held(request, monkeypatch):
     """How many texts are held together."""
     if request.param != "one window":
-        monkeypatch.setattr(text_encoder, *(("ROWS", 2) if request.param == "windows of two rows" else ("NUMBERS", 1)))
+        monkeypatch.setattr(
+            text_encoder, *(("WINDOW_ROWS", 2) if request.param == "windows of two rows" else ("MAX_FLOATS", 1))
+        )
 
 
 @pytest.mark.parametrize("layers", [(-1,), (-4, -2), (-1, -2, -3, -4)])
@@ -62,14 +64,14 @@ def test_pairs_are_read_with_segments(encoder, states):
         close(one.values[:, 0], hidden[-1])
 
 
-def test_longer_texts_are_cut_and_told(encoder, texts):
+def test_longer_texts_are_cut_and_reported(encoder, texts):
     found = list(encoder(pooling="none").encode(texts))
     assert [one.is_truncated for one in found] == [False] * 6 + [True] * 2
     assert [len(one.tokens) for one in found[-2:]] == [12, 12]
 
 
 def test_nothing_is_read_ahead_of_a_window(encoder, texts, monkeypatch):
-    monkeypatch.setattr(text_encoder, "ROWS", 2)
+    monkeypatch.setattr(text_encoder, "WINDOW_ROWS", 2)
     rows = iter(texts)
     next(encoder(pooling="mean").encode(rows))
     assert list(rows) == texts[2:]
@@ -83,10 +85,10 @@ def test_layers_by_default(encoder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pooling": "none", "layers": (-1, -5)}, "some of -1, the topmost, to -4, the embeddings, received -5"),
+        ({"pooling": "none", "layers": (-1, -5)}, "some of -1, the top, to -4, the embeddings, received -5"),
         ({"pooling": "mean", "layers": (0,)}, "no such layer.* received 0"),
         ({"pooling": "mean", "layers": ()}, "received none"),
-        ({"pooling": "pooler", "layers": (-2,)}, "the pooler reads the topmost layer: expected -1, received -2"),
+        ({"pooling": "pooler", "layers": (-2,)}, "the pooler reads the top layer: expected -1, received -2"),
     ],
 )
 def test_layers_that_are_not_there(encoder, options, message):
@@ -138,5 +140,5 @@ def test_a_pooler_is_needed_only_where_it_pools(bert, words, tmp_path):
 
 def test_a_model_that_is_no_encoder(bert, words, tmp_path):
     folder = write_export(tmp_path / "1", bert, words, name="transformer")
-    with pytest.raises(CheckpointError, match="it holds no encoder of texts: received the model transformer"):
+    with pytest.raises(CheckpointError, match="the model is not a text encoder: received the model transformer"):
         TextEncoder.open(folder, pooling="mean")

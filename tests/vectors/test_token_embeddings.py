@@ -14,7 +14,7 @@ from tfattn.models.transformer import Transformer
 from tfattn.preprocessing.sentencepiece import SentencePiece
 from tfattn.preprocessing.whole_tokens import WordTokens
 from tfattn.vectors import word_files
-from tfattn.vectors.token_embeddings import begin, check_beginning, words_of
+from tfattn.vectors.token_embeddings import check_embeddings, initialize_embeddings, token_words
 from tfattn.vectors.word_vectors import WordVectors
 
 WORDS = ["the", "king", "Queen", "rain"]
@@ -54,9 +54,9 @@ def directions(rows):
 @pytest.mark.parametrize("source", ["words.txt", "words", "saved_models/words/1"])
 def test_words_have_their_vectors_in_the_size_of_the_table(reader, source, capsys):
     for model in models(len(reader.tokens)):
-        check_beginning(model, reader, source, is_pretrained=False)
+        check_embeddings(model, reader, source, is_pretrained=False)
         before = np.array(keras.ops.convert_to_numpy(model.token_embeddings.embeddings))
-        begin(model, reader, source).show()
+        initialize_embeddings(model, reader, source).show()
         after = keras.ops.convert_to_numpy(model.token_embeddings.embeddings)
         ids = [reader.tokens.index(word) for word in ("the", "king", "queen")]
         np.testing.assert_allclose(directions(after[ids]), directions(VECTORS[:3]), atol=1e-5)
@@ -68,16 +68,16 @@ def test_words_have_their_vectors_in_the_size_of_the_table(reader, source, capsy
 
 
 def test_which_tokens_are_words():
-    assert words_of(["[CLS]", "rain", "##s", "天"]) == {0: "[CLS]", 1: "rain", 3: "天"}
-    assert words_of(["<s>", "▁rain", "s", "▁"]) == {1: "rain"}
-    assert words_of(["Ġrain", "s"]) == {0: "rain"}
+    assert token_words(["[CLS]", "rain", "##s", "天"]) == {0: "[CLS]", 1: "rain", 3: "天"}
+    assert token_words(["<s>", "▁rain", "s", "▁"]) == {1: "rain"}
+    assert token_words(["Ġrain", "s"]) == {0: "rain"}
 
 
 def test_sentencepiece_tells_its_words():
     reader = SentencePiece(model_type="word", vocabulary_size=8, max_length=8)
     reader.fit([{"source": "the king", "target": "the king"}])
     model = Transformer(**reader.sizes, **SMALL)
-    assert begin(model, reader, "words.txt").used == 2
+    assert initialize_embeddings(model, reader, "words.txt").used == 2
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(reader, sizes, message
     model = Bert(vocabulary_size=len(reader.tokens), **{**SMALL, **sizes})
     before = np.array(keras.ops.convert_to_numpy(model.token_embeddings.embeddings))
     with pytest.raises(ConfigError, match=message) as caught:
-        begin(model, reader, "words.txt")
+        initialize_embeddings(model, reader, "words.txt")
     assert caught.value.key == "embeddings.from"
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(model.token_embeddings.embeddings), before)
 
@@ -134,7 +134,7 @@ def runs(project):
         ("words.txt", "model.embeddings: wrong value: expected a mapping of 'from', each value a string"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_begins(project, command, settings, message):
+def test_invalid_settings_are_refused_before_training(project, command, settings, message):
     word_files.write("words.txt", WordVectors(WORDS, VECTORS))
     answer = command("train", "tiny.yaml", "--set", f"model.embeddings={settings}")
     assert answer.status == 2

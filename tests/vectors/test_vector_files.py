@@ -17,7 +17,7 @@ def of_tokens(*tokens: str, layers: int = 2) -> TextVectors:
     return TextVectors([*tokens], DRAW.normal(size=(len(tokens), layers, 3)).astype("float32"), False)
 
 
-def test_lines_are_those_of_extract_features(tmp_path):
+def test_lines_equal_extract_features(tmp_path):
     vectors = [of_tokens("[CLS]", "天", "##s", "[SEP]"), of_tokens("[CLS]", "[SEP]")]
     vector_files.write(str(tmp_path / "a.jsonl"), vectors, (-1, -4))
     lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]

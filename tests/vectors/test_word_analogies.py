@@ -5,7 +5,7 @@ import pytest
 
 from tfattn.errors import DataError
 from tfattn.vectors import word_analogies
-from tfattn.vectors.word_analogies import Answered
+from tfattn.vectors.word_analogies import SectionAccuracy
 from tfattn.vectors.word_vectors import WordVectors
 
 DRAW = np.random.default_rng(8)
@@ -44,14 +44,14 @@ def test_it_agrees_with_gensim(questions, most_frequent, scores, monkeypatch):
         assert (len(section["correct"]), len(section["correct"]) + len(section["incorrect"])) == answered[:2]
     assert [answered.questions for answered in found.values()] == [132, 2]
     if most_frequent is None:
-        assert 30 < found["capitals"].right < 132, "neither all nor nothing, or the comparison says little"
+        assert 30 < found["capitals"].correct < 132, "neither all nor nothing, or the comparison says little"
 
 
 def test_questions_with_unknown_words_are_not_covered(questions):
     found = word_analogies.measure(WordVectors(WORDS, VECTORS), word_analogies.read_sections(questions))
     assert found["gram-of none"].covered == 1 and found["capitals"].covered == 132
-    assert word_analogies.total(found) == Answered(sum(one.right for one in found.values()), 133, 134)
-    assert Answered(0, 0, 5).accuracy == 0 and Answered(1, 4, 5).accuracy == 0.25
+    assert word_analogies.total(found) == SectionAccuracy(sum(section.correct for section in found.values()), 133, 134)
+    assert SectionAccuracy(0, 0, 5).accuracy == 0 and SectionAccuracy(1, 4, 5).accuracy == 0.25
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_questions_with_unknown_words_are_not_covered(questions):
     [
         (
             ": a\nb c d\n",
-            "questions.txt:2: the line is no question: expected 4 words, or `: section`, received 'b c d'",
+            "questions.txt:2: the line is not a question: expected 4 words, or `: section`, received 'b c d'",
         ),
-        (": a\n\n", "questions.txt: the file holds no questions"),
-        ("", "holds no questions"),
+        (": a\n\n", "questions.txt: the file has no questions"),
+        ("", "has no questions"),
     ],
 )
-def test_what_is_no_question_is_refused(tmp_path, content, message):
+def test_invalid_questions_are_refused(tmp_path, content, message):
     (tmp_path / "questions.txt").write_text(content)
     with pytest.raises(DataError, match=message):
         word_analogies.read_sections(tmp_path / "questions.txt")

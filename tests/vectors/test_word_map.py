@@ -17,7 +17,7 @@ def vectors():
     return WordVectors(WORDS, VECTORS)
 
 
-def test_the_axes_are_those_of_scikit_learn():
+def test_the_axes_equal_scikit_learn():
     from sklearn.decomposition import PCA
 
     peer = PCA(2)
@@ -34,7 +34,7 @@ def test_rows_may_differ_along_fewer_axes(rows):
     assert places.shape == (len(rows), 2) and np.isfinite(places).all() and np.isfinite(shares).all()
 
 
-def test_every_word_stands_there_once_and_none_hides_another(vectors):
+def test_every_word_is_drawn_once_without_overlap(vectors):
     words = [*WORDS[:12], WORDS[0], "天气"]
     figure = word_map(vectors, words)
     (axes,) = figure.axes
@@ -44,12 +44,12 @@ def test_every_word_stands_there_once_and_none_hides_another(vectors):
     assert all(f">{word}<" in svg(figure) for word in words)
 
 
-def test_equal_words_are_one_map(vectors):
+def test_repeated_words_are_drawn_once(vectors):
     assert svg(word_map(vectors, WORDS[:5])) == svg(word_map(vectors, WORDS[:5]))
 
 
 def test_too_few_words_and_unknown_ones(vectors):
-    with pytest.raises(ConfigError, match="too few words for a map: expected at least 3 different ones, received 2"):
+    with pytest.raises(ConfigError, match="too few words for a map: expected at least 3 distinct words, received 2"):
         word_map(vectors, ["word 1", "word 1", "word 2"])
     with pytest.raises(DataError, match="no vector of this word.*'word 99'"):
         word_map(vectors, ["word 1", "word 99", "word 2"])

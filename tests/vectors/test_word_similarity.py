@@ -63,13 +63,13 @@ def test_what_cannot_be_measured_is_no_number():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a b 1\na b c\n", "pairs.txt:2: the line is no pair of words with its score: .* received 'a b c'"),
+        (b"a b 1\na b c\n", "pairs.txt:2: the line is not a pair of words with its score: .* received 'a b c'"),
         (b"a\tb\t1\n\tb\t2\n", "pairs.txt:2: the line is no pair"),
-        (b"a,b\n", "pairs.txt: the file holds no pairs of words"),
+        (b"a,b\n", "pairs.txt: the file has no pairs of words"),
         (b"a b 1\n\xff b 1\n", r"pairs.txt, byte 6: the file is not UTF-8"),
     ],
 )
-def test_what_is_no_pair_is_refused(tmp_path, content, message):
+def test_invalid_pairs_are_refused(tmp_path, content, message):
     (tmp_path / "pairs.txt").write_bytes(content)
     with pytest.raises(DataError, match=message):
         word_similarity.read_pairs(tmp_path / "pairs.txt")

@@ -20,7 +20,7 @@ def cosine(one, other):
     return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
 
 
-def test_neighbors_are_nearest_by_angle_whatever_the_lengths(vectors):
+def test_neighbors_are_nearest_by_angle_for_any_norms(vectors):
     found = vectors.neighbors("king", k=3)
     expected = {word: cosine(vector, VECTORS[1]) for word, vector in zip(WORDS, VECTORS, strict=True) if word != "king"}
     assert [word for word, _ in found] == sorted(expected, key=expected.get, reverse=True)[:3]

@@ -24,9 +24,9 @@ from tfattn.features import (
 )
 from tfattn.models.contracts.decoder import Decoder
 from tfattn.models.contracts.encoder import Encoder
-from tfattn.preprocessing.chat_ids import ids_of_written
+from tfattn.preprocessing.chat_ids import rendered_chat_ids
 from tfattn.preprocessing.padding import padded
-from tfattn.preprocessing.token_labels import labels_of
+from tfattn.preprocessing.token_labels import source_token_labels
 from tfattn.pretrained.contract import Pretrained
 from tfattn.pretrained.own_export import OwnExport
 from tfattn.serving.client import local
@@ -128,7 +128,7 @@ def _of_weights(source: Pretrained, name: str, pair: bool) -> Opened:
 def _encoder(source: Pretrained, fields: tuple[str, ...]) -> Shown:
     encoder = TextEncoder.open(source, pooling="mean", fields=fields)
     tokenizer = encoder.tokenizer
-    labels = labels_of(tokenizer)
+    labels = source_token_labels(tokenizer)
 
     def read(*texts: tf.Tensor) -> tuple[dict, dict]:
         given = dict(zip(fields, texts, strict=True))
@@ -143,10 +143,10 @@ def _encoder(source: Pretrained, fields: tuple[str, ...]) -> Shown:
 
 def _decoder(source: Pretrained) -> Shown:
     language, task = published.built(source)
-    labels = labels_of(language)
+    labels = source_token_labels(language)
 
     def read(text: tf.Tensor) -> tuple[dict, dict]:
-        ids, most = ids_of_written(language, text), task.model.max_sequence_length
+        ids, most = rendered_chat_ids(language, text), task.model.max_sequence_length
         return padded({TOKEN_IDS: ids[:, :most]}), {"truncated": ids.row_lengths() > most}
 
     def labelled(features: Mapping[str, tf.Tensor]) -> dict:

@@ -12,7 +12,7 @@ from tfattn.data.transforms import Transform
 from tfattn.features import EXAMPLE_ROWS, MASKS, PADDING_MASK
 from tfattn.formats.source import Row
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.preprocessing.several_texts import columns_of
+from tfattn.preprocessing.several_texts import stack_fields
 from tfattn.preprocessing.unknown import Unknown
 
 IGNORE_INDEX = -1  # label that the loss ignores
@@ -135,7 +135,7 @@ class Examples:
 
 def fields_of(rows: Sequence[Row], preprocessor: Preprocessor) -> dict[str, tf.Tensor]:
     """Collect the raw fields of rows for a preprocessor: (B,) each, or (B, N) for lists."""
-    return columns_of([row.fields for row in rows], (*preprocessor.fields, *preprocessor.target_fields))
+    return stack_fields([row.fields for row in rows], (*preprocessor.fields, *preprocessor.target_fields))
 
 
 def _values(output: tf.Tensor | tf.RaggedTensor) -> list[Any]:

@@ -14,7 +14,7 @@ from tfattn.errors import ConfigError
 from tfattn.features import LOSS_MASK, SEQUENCE_IDS, TEXT, TOKEN_IDS
 from tfattn.formats.source import Row
 from tfattn.preprocessing.language import Language
-from tfattn.preprocessing.passages import batches_of
+from tfattn.preprocessing.passages import batch_passages
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 
@@ -81,7 +81,7 @@ class TokenWindows(Examples):
 
     def unknown(self, rows: Sequence[Row], preprocessor: Language) -> dict[str, Unknown]:
         found: dict[str, Unknown] = {}
-        for batch in batches_of(row.fields[TEXT] for row in rows):
+        for batch in batch_passages(row.fields[TEXT] for row in rows):
             for name, counts in preprocessor.unknown({TEXT: batch.passages}).items():
                 found[name] = found.get(name, Unknown()) + counts
         return found

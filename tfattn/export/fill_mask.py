@@ -11,7 +11,7 @@ from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns, Comparison, Served
 from tfattn.features import MASKED_LM_POSITIONS, PADDING_MASK, SEGMENT_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.padding import padded
-from tfattn.preprocessing.token_labels import labels_of
+from tfattn.preprocessing.token_labels import source_token_labels
 from tfattn.preprocessing.vocabulary import CONTINUES, MASK
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.masked_questions import sample_questions, with_mask_tokens
@@ -50,7 +50,7 @@ class FillMask(Served):
         super().__init__(reading, name="fill_mask")
         self._of_ensemble = lambda: reading  # not as an attribute: see Served
         (self._text,) = reading.preprocessors
-        self._labels = labels_of(self._text)
+        self._labels = source_token_labels(self._text)
 
     @property
     def ensemble(self) -> TrainedEnsemble:

@@ -16,8 +16,8 @@ from tfattn.export.served import Columns, Comparison, Served
 from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
 from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
 from tfattn.formats.chat_template import ChatTemplate
-from tfattn.preprocessing.chat_ids import special_of
-from tfattn.preprocessing.token_labels import labels_of
+from tfattn.preprocessing.chat_ids import special_token_ids
+from tfattn.preprocessing.token_labels import source_token_labels
 from tfattn.tasks.generation import length_limit, sample_continuations, search_continuations
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.shared_decoder import SharedDecoder
@@ -62,7 +62,7 @@ class Generator(Served):
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="generator")
         (task,), (self._language,) = ensemble.tasks, ensemble.preprocessors
-        self._labels = labels_of(self._language)
+        self._labels = source_token_labels(self._language)
         continuing = TextGenerator(ensemble)
         steps = DecodingSteps(self._language, continuing.single_steps)
         # Not as attributes: see Served.
@@ -147,7 +147,7 @@ class Generator(Served):
         """Write the preprocessor's files, and what a program has to know that writes step by step."""
         super().save_assets(folder)
         template = ChatTemplate(system=self._generation.system)
-        special = special_of(self._language, template)
+        special = special_token_ids(self._language, template)
         known = {
             "context": self._model.max_sequence_length,
             "end_ids": [self._language.end_id],

@@ -11,7 +11,7 @@ from tfattn.export.token_outputs import ServedTokens
 from tfattn.features import ENDS, LABEL_IDS, LOGITS, STARTS, TEXT, WORD_NUMBERS
 from tfattn.ops import entities
 from tfattn.preprocessing.substrings import substrings
-from tfattn.preprocessing.word_bounds import at_word_bounds
+from tfattn.preprocessing.word_bounds import align_to_words
 from tfattn.tasks.tagged_entities import Entity
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.read_entities import read_entities
@@ -28,7 +28,7 @@ class Tagger(ServedTokens):
         logits            token_ids, padding_mask, segment_ids, each (B, T) int32 -> logits (B, T, C) float32
 
     The model labels what is between spaces and around punctuation, as in training. Entities begin and end where words
-    do, see `at_word_bounds`. A label that continues an entity that has not begun begins it. The score of an entity is
+    do, see `align_to_words`. A label that continues an entity that has not begun begins it. The score of an entity is
     the mean of those of its labels.
 
     Args:
@@ -72,7 +72,7 @@ class Tagger(ServedTokens):
         features, about = self._inputs.read(text)
         predicted = self._predicted(features, tf.size(text[0]))
         is_word = predicted[WORD_NUMBERS] > 0
-        label_ids = at_word_bounds(text[0], predicted[LABEL_IDS], predicted[STARTS], predicted[ENDS], is_word)
+        label_ids = align_to_words(text[0], predicted[LABEL_IDS], predicted[STARTS], predicted[ENDS], is_word)
         types, is_first, is_last = entities.bounds(label_ids, is_word)
         starts = tf.ragged.boolean_mask(predicted[STARTS], is_first)
         ends = tf.ragged.boolean_mask(predicted[ENDS], is_last)

@@ -14,8 +14,8 @@ from tfattn.features import CHARACTER_IDS, ENCODED, EXAMPLE_ROWS, PADDING_MASK, 
 from tfattn.formats.columns import even
 from tfattn.ops.pooling import mean_by_row
 from tfattn.preprocessing.padding import padded
-from tfattn.preprocessing.spelling import LONGEST
-from tfattn.preprocessing.token_labels import labels_of
+from tfattn.preprocessing.spelling import MAX_WORD_LENGTH
+from tfattn.preprocessing.token_labels import source_token_labels
 from tfattn.trained.ensemble import TrainedEnsemble
 
 TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
@@ -50,7 +50,7 @@ class TextInputs(Inputs):
         self.preprocessors = ensemble.preprocessors[:1]  # all of them have the same
         self.names = tuple(ensemble.preprocessor.fields)
         self.lists = frozenset(lists)
-        self._labels = labels_of(ensemble.preprocessor)
+        self._labels = source_token_labels(ensemble.preprocessor)
         self._models = len(ensemble.tasks)
         self._max_length = min(task.model.max_sequence_length for task in ensemble.tasks)
 
@@ -110,7 +110,7 @@ class TextInputs(Inputs):
         shape = [None] * (2 + len(self.lists))
         specs = [tf.TensorSpec(shape, tf.int32, name=name) for name in TOKENS]
         if self.preprocessors[0].spells:
-            specs.append(tf.TensorSpec([*shape, LONGEST], tf.int32, name=CHARACTER_IDS))
+            specs.append(tf.TensorSpec([*shape, MAX_WORD_LENGTH], tf.int32, name=CHARACTER_IDS))
         return specs
 
     def warm_up_signatures(self, columns: Columns) -> Iterator[tuple[str, Columns]]:

@@ -11,7 +11,7 @@ from tfattn.export.lengths import one_of_each_length
 from tfattn.export.served import Columns, Comparison, Served
 from tfattn.features import PADDING_MASK, TARGET, TARGET_IDS, TARGET_PADDING_MASK, TEXT, TOKEN_IDS
 from tfattn.preprocessing.padding import padded
-from tfattn.preprocessing.token_labels import labels_of, target_labels_of
+from tfattn.preprocessing.token_labels import source_token_labels, target_token_labels
 from tfattn.trained.ensemble import TrainedEnsemble
 
 ALIGNMENT = "alignment"
@@ -47,7 +47,7 @@ class Translator(Served):
         super().__init__(ensemble, name="translator")
         (task,), (self._text,) = ensemble.tasks, ensemble.preprocessors
         self._aligns = task.model.aligns
-        self._labels = labels_of(self._text), target_labels_of(self._text)
+        self._labels = source_token_labels(self._text), target_token_labels(self._text)
         self._refuses = task.decoding.too_long == "refuse"
         self._write = lambda outputs, **options: task.generate(outputs, **options)
 

@@ -1,4 +1,8 @@
-"""What exported word vectors can be asked: the vector of a word, its neighbors, analogies."""
+"""Exported word vectors: the vector of a word, its neighbors, analogies.
+
+The neighbor search is the graph version of `WordVectors.nearest` in vectors/word_vectors.py: an export must run in
+TensorFlow alone, and files of vectors are queried without TensorFlow.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -72,8 +76,7 @@ class WordLookup(Served):
         # Made here and not in the functions, each of which would hold a copy.
         self._words = tf.constant(self._known.words, tf.string)
         self._counts = tf.constant(self._known.counts, tf.int64)
-        # (V,), which bring vectors to length 1
-        self._scales = tf.math.divide_no_nan(1.0, tf.norm(tables[WORD_VECTORS], axis=1))
+        self._inverse_norms = tf.math.divide_no_nan(1.0, tf.norm(tables[WORD_VECTORS], axis=1))
 
     @property
     def ensemble(self) -> Table:
@@ -141,14 +144,14 @@ class WordLookup(Served):
 
     def _vectors(self, word: tf.Tensor) -> dict[str, tf.Tensor]:
         ids = self._known.lookup(word)
-        vectors, _ = self._looked_up(word, ids)
+        vectors, _ = self._word_vectors(word, ids)
         return {
             "vector": vectors,
             "known": ids >= 0,
             "count": tf.where(ids >= 0, tf.gather(self._counts, tf.maximum(ids, 0)), 0),
         }
 
-    def _looked_up(self, words: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _word_vectors(self, words: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the vectors of words (N, D), zeros where there is none, and which have one (N,)."""
         known = ids >= 0
         vectors = tf.where(known[:, None], tf.gather(self.weights[0], tf.maximum(ids, 0)), 0.0)
@@ -171,7 +174,7 @@ class WordLookup(Served):
         """
         flat = tf.reshape(words, [-1])
         ids = self._known.lookup(flat)
-        vectors, has_one = self._looked_up(flat, ids)
+        vectors, has_one = self._word_vectors(flat, ids)
         ids, has_one = tf.reshape(ids, tf.shape(words)), tf.reshape(has_one, tf.shape(words))
         is_there = words != ""
         with tf.control_dependencies(_checks(words, has_one, is_there, k)):
@@ -183,8 +186,8 @@ class WordLookup(Served):
         num_rows, num_words = tf.shape(ids)[0], tf.shape(ids)[1]
         k = tf.clip_by_value(tf.size(self._words) - num_words, 0, k)
 
-        def nearest_of(row):
-            scores = tf.linalg.matvec(self.weights[0], row[0]) * self._scales  # (V,)
+        def nearest(row):
+            scores = tf.linalg.matvec(self.weights[0], row[0]) * self._inverse_norms  # (V,)
             own = tf.boolean_mask(row[1], row[1] >= 0)[:, None]
             scores = tf.tensor_scatter_nd_update(scores, own, tf.fill([tf.size(own)], -np.inf))
             return tuple(tf.math.top_k(scores, k))
@@ -193,8 +196,8 @@ class WordLookup(Served):
         none = [[0, tf.cast(num_rows == 0, tf.int32)], [0, 0]]
         rows = tf.pad(sums, none), tf.pad(ids, none, constant_values=-1)
         kinds = tf.TensorSpec([None], tf.float32), tf.TensorSpec([None], tf.int32)
-        scores, nearest = tf.map_fn(nearest_of, rows, fn_output_signature=kinds, parallel_iterations=1)
-        return {"word": tf.gather(self._words, nearest[:num_rows]), "score": scores[:num_rows]}
+        scores, indices = tf.map_fn(nearest, rows, fn_output_signature=kinds, parallel_iterations=1)
+        return {"word": tf.gather(self._words, indices[:num_rows]), "score": scores[:num_rows]}
 
 
 def _checks(words: tf.Tensor, has_one: tf.Tensor, is_there: tf.Tensor, k: tf.Tensor) -> list[tf.Operation]:

@@ -1,4 +1,4 @@
-"""Byte-level BPE, as GPT-2's: any text at all becomes tokens, and is the same text again."""
+"""Byte-level BPE tokenization, as in GPT-2: lossless for any text."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,13 +11,12 @@ from pydantic import PositiveInt
 from tfattn import files
 from tfattn.errors import ConfigError, TfattnError
 from tfattn.features import TEXT
-from tfattn.preprocessing.byte_characters import written
-from tfattn.preprocessing.byte_pairs import BytePairs
+from tfattn.preprocessing.byte_characters import bytes_to_unicode
+from tfattn.preprocessing.byte_pairs import BytePairMerger
 from tfattn.preprocessing.byte_vocabulary import MERGES, VOCABULARY, ByteVocabulary
-from tfattn.preprocessing.joined_tokens import JoinedTokens
-from tfattn.preprocessing.language import Language
-from tfattn.preprocessing.passages import counted
-from tfattn.preprocessing.pre_tokens import Pattern, PreTokens
+from tfattn.preprocessing.language import Detokenizer, Language
+from tfattn.preprocessing.passages import count_strings
+from tfattn.preprocessing.pre_tokenizer import Pattern, PreTokenizer
 from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN
 from tfattn.preprocessing.reference import Reference, check_reference, reference_of
 
@@ -39,19 +38,19 @@ class Settings(Reference):
 class ByteBpe(Language):
     """Byte-level BPE tokens of a text, and back, in the graph.
 
-    A text is cut into words, numbers, marks and white space; within each of these pieces the bytes of its UTF-8 are
-    merged to tokens. Any text becomes tokens that join to it again, byte by byte; only bytes that are not UTF-8 count
-    as U+FFFD, as with Python's `errors="replace"`. Special tokens are not parsed in texts: `<|endoftext|>` there is
-    seven tokens. Ids are equal to those of the reference, `tokenizers`, and so to GPT2TokenizerFast of transformers.
+    A text is split into words, numbers, punctuation and white space; the UTF-8 bytes of each piece are merged to
+    tokens. Tokens join to exactly the same text; only bytes that are not UTF-8 are read as U+FFFD, as with
+    Python's `errors="replace"`. Special tokens are not parsed in texts: `<|endoftext|>` there is seven tokens. Ids are
+    equal to those of the reference, `tokenizers`, and so to GPT2TokenizerFast of transformers.
 
     Args:
-        vocabulary: `train` to learn it from the training rows, `pretrained` to take that of the model's pretrained
+        vocabulary: `train` to train it on the training rows, `pretrained` to use the vocabulary of the pretrained
             weights, or the path of a folder with vocab.json and merges.txt.
-        vocabulary_size: the most tokens to learn, the 256 bytes and special tokens included.
-        max_length: the longest sequence in tokens: of a window of text, and of a prompt.
-        pattern: how texts are cut: `gpt2`, or `digits`, which takes every digit alone, as SmolLM2 does.
+        vocabulary_size: the maximum number of tokens to learn, the 256 bytes and special tokens included.
+        max_length: the maximum length of a text window and of a prompt, in tokens.
+        pattern: how texts are split: `gpt2`, or `digits`, which also splits numbers into digits, as SmolLM2 does.
         end_token: the special token that ends a document.
-        special_tokens: others, such as those that begin and end the messages of a chat.
+        special_tokens: further special tokens, such as the start and end of chat messages.
 
     Raises:
         ConfigError: a special token is named twice.
@@ -82,24 +81,24 @@ class ByteBpe(Language):
         self.pattern = pattern
         self.end_token = end_token
         self.special_tokens = special_tokens
-        twice = [name for name, count in Counter(self._special).items() if count > 1]
-        if twice:
-            raise ConfigError("a special token is named twice", key="special_tokens", received=twice[0])
+        repeated = [name for name, count in Counter(self._special).items() if count > 1]
+        if repeated:
+            raise ConfigError("a special token is named twice", key="special_tokens", received=repeated[0])
         self._adopted: ByteVocabulary | None = None
         self._known: ByteVocabulary | None = None
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Read the vocabulary, or learn it from the rows.
+        """Read the vocabulary, or train it on the rows.
 
         Raises:
             ConfigError: the vocabulary is still `pretrained`, or there is no room for all bytes.
-            DataError: the vocabulary's files are missing, damaged or do not match, or there is no text to learn from.
+            DataError: the files of the vocabulary are missing, damaged or do not match, or there is no text.
         """
         self.check_adopted()
         if self._adopted is not None:
             known = self._adopted
         elif self.vocabulary == TRAIN:
-            words = self._counted(row[TEXT] for row in rows)
+            words = self._count_pieces(row[TEXT] for row in rows)
             known = ByteVocabulary.train(words, size=self.vocabulary_size, special=self._special)
         else:
             known = ByteVocabulary.read(self.vocabulary, special=self._special)
@@ -110,12 +109,12 @@ class ByteBpe(Language):
         return self.vocabulary == PRETRAINED and self._adopted is None
 
     def adopt(self, *, vocabulary: ByteVocabulary, pattern: Pattern, end_token: str) -> None:
-        """Adopt the vocabulary of published weights, and how texts are cut.
+        """Adopt the vocabulary and the pattern of published weights.
 
         Args:
-            vocabulary: with its special tokens.
+            vocabulary: the vocabulary, special tokens included.
             pattern: as the argument of the constructor.
-            end_token: that of its special tokens which ends a document.
+            end_token: the special token that ends a document.
         """
         self._adopted, self.pattern, self.end_token = vocabulary, pattern, end_token
         self.special_tokens = tuple(token for token in vocabulary.special if token != end_token)
@@ -144,12 +143,12 @@ class ByteBpe(Language):
             "pattern": self.pattern,
             "eos_token": self.end_token,
             "additional_special_tokens": list(self.special_tokens),
-            **reference_of(self._cut.fingerprint),
+            **reference_of(self._pre_tokenize.fingerprint),
         }
         files.write_json(Path(folder) / _SETTINGS, settings)
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote; the saved settings replace those of the constructor.
+        """Read what `save` wrote; the saved settings replace the arguments of the constructor.
 
         Raises:
             DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from
@@ -160,7 +159,7 @@ class ByteBpe(Language):
         self.max_length, self.pattern = settings["model_max_length"], settings["pattern"]
         self.end_token, self.special_tokens = settings["eos_token"], tuple(settings["additional_special_tokens"])
         self._use(ByteVocabulary.read(folder, special=self._special))
-        check_reference(settings, self._cut.fingerprint, where=str(path))
+        check_reference(settings, self._pre_tokenize.fingerprint, where=str(path))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -187,7 +186,7 @@ class ByteBpe(Language):
 
     def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
         _ = self._fitted
-        pieces = self._cut(texts)
+        pieces = self._pre_tokenize(texts)
         ids = self._merge(pieces.values)
         return tf.RaggedTensor.from_row_splits(ids.values, tf.gather(ids.row_splits, pieces.row_splits), validate=False)
 
@@ -207,8 +206,14 @@ class ByteBpe(Language):
 
     def _use(self, known: ByteVocabulary) -> None:
         self._known = known
-        self._cut, self._merge, self._join = PreTokens(self.pattern), BytePairs(known), JoinedTokens(known.token_bytes)
+        self._pre_tokenize, self._merge, self._join = (
+            PreTokenizer(self.pattern),
+            BytePairMerger(known),
+            Detokenizer(known.token_bytes),
+        )
 
-    def _counted(self, texts: Iterable[str]) -> Mapping[str, int]:
-        """Count the pieces of texts within which bytes are merged."""
-        return {written(piece): count for piece, count in counted(texts, PreTokens(self.pattern)).items()}
+    def _count_pieces(self, texts: Iterable[str]) -> Mapping[str, int]:
+        """Count the pieces of texts, as printable characters."""
+        return {
+            bytes_to_unicode(piece): count for piece, count in count_strings(texts, PreTokenizer(self.pattern)).items()
+        }

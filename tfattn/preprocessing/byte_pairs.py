@@ -1,8 +1,8 @@
-"""Merging of bytes to tokens, in the graph.
+"""BPE merging of bytes to tokens, in the graph.
 
-TensorFlow has no operation for it, but SentencePiece's, which tensorflow-text brings along, merges the
-pair of neighbours that makes the piece of the highest score, the leftmost first. So the vocabulary is written as a
-SentencePiece model: a token's score is the place of its merge, negated.
+TensorFlow has no BPE operation, but SentencePiece, which is part of tensorflow-text, merges the adjacent pair that
+makes the piece of the highest score, the leftmost pair first. The vocabulary is therefore converted to a SentencePiece
+model in which the score of a token is its negative merge rank.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ from tfattn.preprocessing.byte_vocabulary import ByteVocabulary
 # The values of sentencepiece_model.proto. A control piece is never found in a text.
 _BPE = 2
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
-_UNKNOWN_PIECE = "\uffff"  # no character; behind all tokens, so that ids are theirs, and no text needs it
-# A trie without entries: nothing is replaced. Without any trie SentencePiece writes a line to standard error.
+_UNKNOWN_PIECE = "\uffff"  # a noncharacter, added after all tokens so that their ids stay the same
+# An empty trie of replacements. Without a trie, SentencePiece prints a line to standard error.
 _NO_RULES = struct.pack("<I", 1024) + bytes(1024) + b"\0"
 
 
-class BytePairs(tf.Module):
-    """Merges the bytes of pieces of text to the tokens of a vocabulary.
+class BytePairMerger(tf.Module):
+    """BPE merging of the bytes of text pieces to the tokens of a vocabulary.
 
-    Bytes that are no tokens of the vocabulary are dropped, as in the reference.
+    Bytes that are not in the vocabulary are dropped, as in the reference.
     """
 
     def __init__(self, vocabulary: ByteVocabulary):
@@ -35,12 +35,12 @@ class BytePairs(tf.Module):
         self._characters = tf.constant(code_points())
         self._is_known = tf.constant([character in known for character in CHARACTERS])
         content = _model(vocabulary)
-        # In a SavedModel that TensorFlow 2 loads, tokenizers of the same name would all be the first of them.
+        # In a SavedModel that TensorFlow 2 loads, tokenizers with the same name would share the first model.
         name = f"byte_pairs_{hashlib.sha256(content).hexdigest()}"
         self._tokenizer = tf_text.SentencepieceTokenizer(content, out_type=tf.int32, name=name)
 
-    def written(self, pieces: tf.Tensor) -> tf.Tensor:
-        """Write bytes (N,) as printable characters, without those that are no tokens."""
+    def to_unicode(self, pieces: tf.Tensor) -> tf.Tensor:
+        """Convert bytes (N,) to printable characters, and drop bytes that are not in the vocabulary."""
         split = tf.strings.bytes_split(pieces)
         values = tf.cast(tf.reshape(tf.io.decode_raw(split.values, tf.uint8), [-1]), tf.int32)
         characters = split.with_values(tf.gather(self._characters, values))
@@ -50,12 +50,12 @@ class BytePairs(tf.Module):
     def __call__(self, pieces: tf.Tensor) -> tf.RaggedTensor:
         """Return the ids of the tokens of pieces (N,): ragged (N, (T)) int32."""
         # Texts repeat most of their words.
-        different, places = tf.unique(pieces, out_idx=tf.int64)
-        return tf.gather(self._tokenizer.tokenize(self.written(different)), places)
+        unique, indices = tf.unique(pieces, out_idx=tf.int64)
+        return tf.gather(self._tokenizer.tokenize(self.to_unicode(unique)), indices)
 
 
 def _model(vocabulary: ByteVocabulary) -> bytes:
-    """Write a vocabulary as sentencepiece_model.proto says."""
+    """Serialize a vocabulary as a ModelProto of sentencepiece_model.proto."""
     size = len(vocabulary.tokens)
     trainer = _number(3, _BPE) + _number(4, size + 1) + _number(40, size)
     trainer += b"".join(_number(field, -1) for field in (41, 42, 43))  # no start, end and padding
@@ -65,8 +65,8 @@ def _model(vocabulary: ByteVocabulary) -> bytes:
 
 def _pieces(vocabulary: ByteVocabulary) -> Iterator[bytes]:
     for token in vocabulary.tokens:
-        is_made = token in vocabulary.places or token in CHARACTERS
-        yield _piece(token, -vocabulary.places.get(token, 0), _NORMAL if is_made else _CONTROL)
+        is_normal = token in vocabulary.merge_ranks or token in CHARACTERS
+        yield _piece(token, -vocabulary.merge_ranks.get(token, 0), _NORMAL if is_normal else _CONTROL)
     yield _piece(_UNKNOWN_PIECE, 0, _UNKNOWN)
 
 

@@ -1,4 +1,4 @@
-"""The tokens of byte-level BPE and the merges that make them, read from GPT-2's files or learned from texts."""
+"""The vocabulary and merges of byte-level BPE, read from GPT-2's files or trained on texts."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +10,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, listed
-from tfattn.preprocessing.byte_characters import CHARACTERS, bytes_of
-from tfattn.preprocessing.counted_words import repeated
+from tfattn.preprocessing.byte_characters import CHARACTERS, unicode_to_bytes
 from tfattn.preprocessing.live_merges import Merge, live_merges
+from tfattn.preprocessing.word_counts import repeat_words
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
 _VERSION = "#version: 0.2"
@@ -22,12 +22,12 @@ _REMEDY = "Take both files from the same folder of published weights, or let `vo
 
 @dataclass(frozen=True)
 class ByteVocabulary:
-    """The tokens of a vocabulary, in the order of their ids, and the merges that make them, in their order.
+    """The tokens of a vocabulary in the order of their ids, and the merges in the order of their ranks.
 
     Args:
-        tokens: bytes as printable characters, see byte_characters.py; or the names of special tokens.
-        merges: the pairs that are joined, the first ones first.
-        special: names of tokens that no text has, such as <|endoftext|>.
+        tokens: bytes as printable characters (see byte_characters.py), and special tokens.
+        merges: the pairs of tokens to join, by rank.
+        special: the special tokens, such as <|endoftext|>.
 
     Example:
         vocabulary = ByteVocabulary.read("gpt2", special=["<|endoftext|>"])
@@ -39,57 +39,57 @@ class ByteVocabulary:
     special: tuple[str, ...]
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """The place of the merge that makes each token, of all that are ever made."""
+    def merge_ranks(self) -> dict[str, int]:
+        """The rank of the merge that makes each token, for tokens that can be made."""
         return live_merges(CHARACTERS, self.merges)
 
     @cached_property
     def token_bytes(self) -> tuple[bytes, ...]:
-        """The bytes of each token, none of special ones."""
+        """The bytes of each token; empty for special tokens."""
         special = set(self.special)
-        return tuple(b"" if token in special else bytes_of(token) or b"" for token in self.tokens)
+        return tuple(b"" if token in special else unicode_to_bytes(token) or b"" for token in self.tokens)
 
     @staticmethod
     def read(path: str | Path, *, special: Sequence[str]) -> "ByteVocabulary":
-        """Read vocab.json and the merges.txt beside it.
+        """Read vocab.json, and merges.txt in the same folder.
 
         Args:
             path: the folder, or the vocab.json.
-            special: the names of special tokens.
+            special: the special tokens.
 
         Raises:
             DataError: a file is missing or damaged, or the two do not match; names file and line.
         """
         path = Path(path)
         path = path / VOCABULARY if path.is_dir() else path
-        tokens = in_order(files.read_json(path, dict[str, int], remedy=_REMEDY), str(path))
+        tokens = tokens_by_id(files.read_json(path, dict[str, int], remedy=_REMEDY), str(path))
         merges_path = path.parent / MERGES
         first, merges = _read_merges(merges_path)
         vocabulary = ByteVocabulary(tokens, merges, tuple(special))
-        vocabulary.check(str(path), lambda place: f"{merges_path}:{first + place}")
+        vocabulary.check(str(path), lambda rank: f"{merges_path}:{first + rank}")
         return vocabulary
 
     @staticmethod
     def train(words: Mapping[str, int], *, size: int, special: Sequence[str]) -> "ByteVocabulary":
-        """Learn merges: all bytes are tokens, then the most frequent pairs become one.
+        """Train merges: start from all bytes, and join the most frequent pairs.
 
-        The same words give the same vocabulary, whatever their order.
+        The vocabulary is independent of the order of the words.
 
         Args:
-            words: the pieces within which bytes are merged, as printable characters, and how often each occurs.
-            size: the most tokens; there are fewer when no other pair occurs twice.
-            special: the names of special tokens, which come last.
+            words: the count of each text piece, as printable characters.
+            size: the maximum number of tokens; there are fewer if no further pair occurs twice.
+            special: the special tokens, which come last.
 
         Raises:
             ConfigError: there is no room for all bytes.
             DataError: there are no words.
         """
-        least = len(CHARACTERS) + len(special)
-        if size < least:
+        min_size = len(CHARACTERS) + len(special)
+        if size < min_size:
             raise ConfigError(
                 "there is no room for all bytes",
                 key="vocabulary_size",
-                expected=f"at least {least}, special tokens included",
+                expected=f"at least {min_size}, special tokens included",
                 received=str(size),
             )
         if not words:
@@ -107,47 +107,47 @@ class ByteVocabulary:
             initial_alphabet=list(CHARACTERS),
             show_progress=False,
         )
-        tokenizer.train_from_iterator(repeated(words), trainer)
+        tokenizer.train_from_iterator(repeat_words(words), trainer)
         ids = tokenizer.get_vocab(with_added_tokens=False)
         tokens = sorted(ids, key=ids.__getitem__)
         merges = map(tuple, json.loads(tokenizer.to_str())["model"]["merges"])
         return ByteVocabulary((*tokens, *special), tuple(merges), tuple(special))
 
     def write(self, folder: Path) -> None:
-        """Write vocab.json and merges.txt into an existing folder, as GPT-2's are."""
+        """Write vocab.json and merges.txt into an existing folder, in the format of GPT-2."""
         ids = {token: number for number, token in enumerate(self.tokens)}
         files.write_text(folder / VOCABULARY, json.dumps(ids, ensure_ascii=False))
         lines = (_VERSION, *(f"{left} {right}" for left, right in self.merges))
         files.write_text(folder / MERGES, "".join(f"{line}\n" for line in lines))
 
-    def check(self, where: str, where_of: Callable[[int], str]) -> None:
+    def check(self, where: str, merge_location: Callable[[int], str]) -> None:
         """Refuse tokens and merges that do not match.
 
         Args:
             where: the tokens' file, for messages.
-            where_of: given the place of a merge, from 0, its file and line.
+            merge_location: maps the rank of a merge to its file and line.
 
         Raises:
-            DataError: names the first that does not.
+            DataError: names the first mismatch.
         """
         known = set(self.tokens)
-        for place, (left, right) in enumerate(self.merges):
-            for does, token in (("joins", left), ("joins", right), ("makes", left + right)):
+        for rank, (left, right) in enumerate(self.merges):
+            for verb, token in (("joins", left), ("joins", right), ("makes", left + right)):
                 if token not in known:
                     raise DataError(
-                        f"a merge {does} what is no token",
-                        where=where_of(place),
+                        f"a merge {verb} an unknown token",
+                        where=merge_location(rank),
                         expected=f"tokens of {where}",
                         received=repr(token),
                         remedy=_REMEDY,
                     )
-        made = dict.fromkeys(CHARACTERS, -1) | self.places
-        for place, (left, right) in enumerate(self.merges):
-            late = [token for token in (left, right) if made.get(token, -1) >= place]
+        made = dict.fromkeys(CHARACTERS, -1) | self.merge_ranks
+        for rank, (left, right) in enumerate(self.merges):
+            late = [token for token in (left, right) if made.get(token, -1) >= rank]
             if late and left + right not in made:
                 raise DataError(
-                    "a merge joins what only later lines make",
-                    where=where_of(place),
+                    "a merge joins a token that only a later line makes",
+                    where=merge_location(rank),
                     expected="merges in the order in which they were learned",
                     received=repr(late[0]),
                     remedy=_REMEDY,
@@ -163,7 +163,7 @@ class ByteVocabulary:
                 where=where,
                 expected=f"a merge, or a name among the special tokens {listed(self.special)}",
                 received=listed(map(repr, unmade), 5),
-                remedy=f"If it is a special token, list it as one of `special_tokens`. Else: {_REMEDY}",
+                remedy=f"If it is a special token, add it to `special_tokens`. Otherwise: {_REMEDY}",
             )
         if missing := [token for token in self.special if token not in self.tokens]:
             raise DataError(
@@ -171,21 +171,21 @@ class ByteVocabulary:
                 where=where,
                 expected=listed(self.special),
                 received=f"{len(self.tokens):,} tokens without {listed(missing)}",
-                remedy="Name those that it has as `end_token` and `special_tokens`.",
+                remedy="List the special tokens of the vocabulary as `end_token` and `special_tokens`.",
             )
         if letters := [token for token in self.special if token not in others]:
             raise DataError("a special token is made by a merge, too", where=where, received=listed(letters))
 
 
-def in_order(ids: Mapping[str, int], where: str) -> tuple[str, ...]:
-    """Return tokens in the order of their ids.
+def tokens_by_id(ids: Mapping[str, int], where: str) -> tuple[str, ...]:
+    """Sort tokens by their ids.
 
     Args:
         ids: the id of each token.
-        where: their file, for messages.
+        where: the file of the tokens, for messages.
 
     Raises:
-        DataError: the ids are not those from 0 on.
+        DataError: the ids are not consecutive from 0.
     """
     tokens = tuple(sorted(ids, key=ids.__getitem__))
     if [ids[token] for token in tokens] != list(range(len(tokens))):
@@ -201,7 +201,7 @@ def in_order(ids: Mapping[str, int], where: str) -> tuple[str, ...]:
 
 
 def _read_merges(path: Path) -> tuple[int, tuple[Merge, ...]]:
-    """Read a merges.txt: the number of the line of the first merge, and all of them."""
+    """Read a merges.txt, and return the line number of the first merge and all merges."""
     content = files.read_bytes(path, remedy=_REMEDY)
     try:
         lines = content.decode("utf-8").replace("\r\n", "\n").split("\n")
@@ -216,7 +216,7 @@ def _read_merges(path: Path) -> tuple[int, tuple[Merge, ...]]:
                 merges.append((left, right))
             case _:
                 raise DataError(
-                    "a line is no merge",
+                    "a line is not a merge",
                     where=f"{path}:{number}",
                     expected="two tokens and a blank between them",
                     received=repr(line[:60]),

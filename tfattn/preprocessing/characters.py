@@ -1,9 +1,9 @@
-"""The normalization of the reference BERT tokenizer as a table in the graph, an entry for each Unicode character.
+"""The normalization of the reference BERT tokenizer as a table in the graph, with an entry for each Unicode character.
 
 The reference (`BertNormalizer` and `BertPreTokenizer` of the `tokenizers` package) drops control characters, turns
-white space into blanks, splits off Chinese characters and punctuation, and may fold case and strip accents. All of this
-looks at one character at a time, by rules of several Unicode versions. So the table is not written down here: it is
-computed by running the reference on each character, and TensorFlow only looks entries up.
+white space into blanks, splits off Chinese characters and punctuation, and may fold case and strip accents. Each
+rule applies to single characters, by several Unicode versions. The table is therefore computed by running the
+reference on each character, and TensorFlow looks entries up.
 
 tensorflow-text's own `FastBertTokenizer` and `BertTokenizer` treat all private-use characters and 8,800 others
 differently (630 without lower_case):
@@ -22,13 +22,13 @@ import tensorflow as tf
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from tfattn.preprocessing.code_points import CODE_POINTS, SURROGATES, UNASSIGNED, CodePointTable, Pages, pages_of
+from tfattn.preprocessing.code_points import CODE_POINTS, SURROGATES, UNASSIGNED, CodePointTable, Pages, build_pages
 
 # The kinds of characters.
 LETTER = 0  # part of a word
 ALONE = 1  # a word of its own: punctuation, a Chinese character
 SPACE = 2  # ends a word
-DROPPED = 3  # no part of anything: "a", dropped, "b" is the word "ab"
+DROPPED = 3  # removed: "a", dropped, "b" is the word "ab"
 
 
 def normalizer(*, lower_case: bool, strip_accents: bool) -> BertNormalizer:
@@ -39,15 +39,15 @@ def normalizer(*, lower_case: bool, strip_accents: bool) -> BertNormalizer:
 class Characters(tf.Module):
     """The table of normalized characters, looked up in the graph.
 
-    One entry holds the kind in its low two bits and the distance to the new code point above them, so that all entries
-    of letters which stay as they are have the value 0 and share one page of the table.
+    One entry holds the kind in its low two bits and the distance to the new code point above them, so that
+    all unchanged letters have the entry 0 and share a page of the table.
 
     Args:
         lower_case: whether to fold case, as the reference does (one character at a time: no final sigma).
         strip_accents: whether to decompose (NFD) and drop the nonspacing marks (Mn).
 
     Attributes:
-        fingerprint: SHA-256 of the table; two installations with equal fingerprints treat all characters alike.
+        fingerprint: SHA-256 of the table; installations with the same fingerprint treat all characters alike.
     """
 
     def __init__(self, *, lower_case: bool, strip_accents: bool):
@@ -59,8 +59,8 @@ class Characters(tf.Module):
         """Look up code points (N,) int32.
 
         Returns:
-            kinds (N, W) int32 and new code points (N, W) int32, where W is the most that one character becomes; unused
-            places are of the kind DROPPED.
+            kinds (N, W) int32 and new code points (N, W) int32, where W is the length of the longest
+            replacement; unused entries are of the kind DROPPED.
         """
         entries = self._table(code_points)
         kinds = tf.bitwise.bitwise_and(entries, 3)
@@ -70,12 +70,12 @@ class Characters(tf.Module):
 @functools.cache
 def _pages(lower_case: bool, strip_accents: bool) -> tuple[Pages, str]:
     table = _normalized(lower_case, strip_accents)
-    return pages_of(table), hashlib.sha256(table.tobytes()).hexdigest()
+    return build_pages(table), hashlib.sha256(table.tobytes()).hexdigest()
 
 
 @functools.cache
 def _known() -> tuple[list[str], frozenset[str]]:
-    """List the characters that there may be, but for "|", and those of them and it that are punctuation."""
+    """List all characters except "|", and the punctuation among all characters."""
     code_points = [c for c in range(CODE_POINTS) if c not in SURROGATES and c not in UNASSIGNED and chr(c) != "|"]
     characters = list(map(chr, code_points))
     # Between two "a"s, only punctuation stands alone.
@@ -103,9 +103,9 @@ def _normalized(lower_case: bool, strip_accents: bool) -> np.ndarray:
     for old, text in changed:
         new = text.strip(" ")
         is_chinese = new != text
-        for place, one in enumerate(new):
-            kind = ALONE if is_chinese or one in punctuation else LETTER
-            table[old, place] = (ord(one) - old) * 4 + kind
+        for index, character in enumerate(new):
+            kind = ALONE if is_chinese or character in punctuation else LETTER
+            table[old, index] = (ord(character) - old) * 4 + kind
     several = table[table[:, -1] != DROPPED] if width > 1 else table[:0]
     assert not np.isin(several & 3, [SPACE, ALONE]).any(), "one character became several words"
     return table

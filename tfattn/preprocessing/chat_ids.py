@@ -1,4 +1,4 @@
-"""Chats as tokens."""
+"""Tokenization of chats."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,41 +13,41 @@ _BOUND = b"\xff"  # no text in UTF-8 has this byte
 
 
 def piece_ids(language: Language, chats: Sequence[Sequence[Piece]]) -> Iterator[list[np.ndarray]]:
-    """Yield, of each chat, the ids of each of its pieces, (T,) int32; all texts become tokens together.
+    """Yield the ids of the pieces of each chat, (T,) int32 each; all texts are tokenized together.
 
     Args:
-        language: makes tokens of texts, and has the special tokens of the pieces.
-        chats: the pieces of each, as `ChatTemplate.pieces` gives them.
+        language: the tokenizer, which has the special tokens of the pieces.
+        chats: the pieces of each chat, from `ChatTemplate.pieces`.
     """
     texts = language.ids_of(piece.text for pieces in chats for piece in pieces if not piece.is_special)
     for pieces in chats:
-        yield [np.array([language.id_of(one.text)], np.int32) if one.is_special else next(texts) for one in pieces]
+        yield [np.array([language.id_of(p.text)], np.int32) if p.is_special else next(texts) for p in pieces]
 
 
-def special_of(language: Language, template: ChatTemplate) -> dict[str, int]:
-    """Return the ids of a template's special tokens by their names; none where the language has not all of them."""
+def special_token_ids(language: Language, template: ChatTemplate) -> dict[str, int]:
+    """Return the ids of a template's special tokens by name; empty if the tokenizer lacks any of them."""
     ids = {name: language.id_of(name) for name in template.special_tokens}
     return {} if None in ids.values() else ids
 
 
-def ids_of_written(language: Language, texts: tf.Tensor) -> tf.RaggedTensor:
-    """Return the ids of texts (B,) in which chats are written out: ragged (B, (T)) int32; works in a graph.
+def rendered_chat_ids(language: Language, texts: tf.Tensor) -> tf.RaggedTensor:
+    """Return the ids of texts (B,) that are rendered chats: ragged (B, (T)) int32; works in a graph.
 
-    For showing chats, not for answering them: what people say could have the name of a special token in it.
+    Use it to show chats, not to answer them: a user's message could contain the name of a special token.
 
     Args:
-        language: makes tokens of texts; where it has no special tokens of chats, all is text.
+        language: the tokenizer; without the special tokens of chats, everything is text.
         texts: UTF-8.
     """
-    special = special_of(language, ChatTemplate())
+    special = special_token_ids(language, ChatTemplate())
     if not special:
         return language.split(texts)
     names = "|".join(map(re.escape, special))
     pieces = tf.strings.split(tf.strings.regex_replace(texts, f"({names})", _BOUND + rb"\1" + _BOUND), _BOUND)
     is_special = pieces.values[:, None] == tf.constant([*special])
-    told = tf.boolean_mask(tf.broadcast_to([*special.values()], tf.shape(is_special)), is_special)
-    is_one = tf.reduce_any(is_special, axis=1)
-    ones = tf.RaggedTensor.from_row_lengths(told, tf.cast(is_one, tf.int64), validate=False)
-    ids = tf.concat([ones, language.split(tf.where(is_one, "", pieces.values))], axis=1)
+    special_ids = tf.boolean_mask(tf.broadcast_to([*special.values()], tf.shape(is_special)), is_special)
+    is_marker = tf.reduce_any(is_special, axis=1)
+    markers = tf.RaggedTensor.from_row_lengths(special_ids, tf.cast(is_marker, tf.int64), validate=False)
+    ids = tf.concat([markers, language.split(tf.where(is_marker, "", pieces.values))], axis=1)
     splits = tf.gather(ids.row_splits, pieces.row_splits)
     return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)

@@ -1,4 +1,4 @@
-"""A table with an entry for each Unicode character, which the graph looks up."""
+"""A lookup table with an entry for each Unicode character, in the graph."""
 
 from typing import NamedTuple
 
@@ -6,25 +6,25 @@ import numpy as np
 import tensorflow as tf
 
 CODE_POINTS = 0x110000
-SURROGATES = range(0xD800, 0xE000)  # not characters: they cannot stand in UTF-8
+SURROGATES = range(0xD800, 0xE000)  # not characters: they cannot be encoded as UTF-8
 UNASSIGNED = range(0x40000, 0xE0000)  # planes 4 to 13 hold no characters
 _PAGE_BITS = 7
 _PAGE = 1 << _PAGE_BITS
 
 
 class Pages(NamedTuple):
-    """A table cut into pages of consecutive code points, of which equal ones are kept once.
+    """A table cut into pages of consecutive code points; equal pages are stored once.
 
     Attributes:
-        entries: those of the distinct pages, one page after the other.
-        starts: where in them the page of each code point begins.
+        entries: the entries of the distinct pages, concatenated.
+        starts: the index of the first entry of each page of code points.
     """
 
     entries: np.ndarray
     starts: np.ndarray
 
 
-def pages_of(table: np.ndarray) -> Pages:
+def build_pages(table: np.ndarray) -> Pages:
     """Cut a table, (code points,) or (code points, W), into pages."""
     numbers: dict[bytes, int] = {}  # of the distinct pages
     page_numbers = [numbers.setdefault(page.tobytes(), len(numbers)) for page in np.split(table, len(table) // _PAGE)]
@@ -45,6 +45,6 @@ class CodePointTable(tf.Module):
         self._entries, self._starts = tf.constant(pages.entries), tf.constant(pages.starts)
 
     def __call__(self, code_points: tf.Tensor) -> tf.Tensor:
-        """Look up code points (N,) int32: (N,), or (N, W) where a table has so many columns."""
+        """Look up code points (N,) int32: (N,), or (N, W) for a table with W columns."""
         start = tf.gather(self._starts, tf.bitwise.right_shift(code_points, _PAGE_BITS))
         return tf.gather(self._entries, start + tf.bitwise.bitwise_and(code_points, _PAGE - 1))

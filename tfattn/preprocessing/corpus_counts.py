@@ -1,22 +1,22 @@
-"""The words of a corpus and how often they occur, and its phrases: texts are divided once, as a stream."""
+"""Word counts and phrases of a corpus; each text is segmented once, as a stream."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tfattn.preprocessing.number_streams import DROPPED, Divide, StreamFile, streams
-from tfattn.preprocessing.passages import batches_of
+from tfattn.preprocessing.passages import batch_passages
 from tfattn.preprocessing.phrase_joins import Phrase
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.word_counts import NumberedWords, WordCounts, most_frequent
+from tfattn.preprocessing.word_streams import DROPPED, Segment, StreamFile, encode_streams
 
 
 class Corpus(NamedTuple):
-    """What was found in texts.
+    """The word counts and phrases of a corpus.
 
     Attributes:
-        counts: how often words and phrases occur; where there are phrases, of frequent words alone.
-        total: words.
-        phrases: in the order in which they are joined.
+        counts: how often each word and phrase occurs; with phrases, frequent words only.
+        total: the number of words.
+        phrases: the phrases in the order in which they are joined.
     """
 
     counts: Mapping[str, int]
@@ -24,36 +24,36 @@ class Corpus(NamedTuple):
     phrases: list[Phrase]
 
 
-def count(texts: Iterable[str], divide: Divide) -> Corpus:
+def count(texts: Iterable[str], segment: Segment) -> Corpus:
     """Count the words of texts."""
     counted = WordCounts()
-    for batch in batches_of(texts):
-        counted.add(list(map(divide, batch.passages)))
+    for batch in batch_passages(texts):
+        counted.add(list(map(segment, batch.passages)))
     return Corpus(counted.counts, counted.total, [])
 
 
 def count_with_phrases(
-    texts: Iterable[str], divide: Divide, phrases: Phrases, *, min_count: int, without: frozenset[str]
+    texts: Iterable[str], segment: Segment, phrases: Phrases, *, min_count: int, without: frozenset[str]
 ) -> Corpus:
-    """Find the phrases of texts, and count them and the words beside them.
+    """Find the phrases of texts, and count phrases and words.
 
-    The numbers of the words of all texts stand on the disk meanwhile, 4 bytes a word: what texts are divided into is
-    looked at several times, and dividing them may take long.
+    The word ids of all texts are written to a temporary file, 4 bytes per word: they are read several times, and
+    segmentation may be slow.
 
     Args:
-        texts: read once.
-        divide: gives the words of a text.
-        phrases: how phrases are found.
-        min_count: of a word; rarer ones are in no phrase.
-        without: words that are in no phrase.
+        texts: the texts, which are read once.
+        segment: returns the words of a text.
+        phrases: the search for phrases.
+        min_count: the lowest count of a word in a phrase.
+        without: words that are in no phrase, such as stop words.
     """
     counted = NumberedWords()
     with StreamFile() as file:
-        for stream in streams(texts, divide, counted.numbers_of):
+        for stream in encode_streams(texts, segment, counted.add_and_number):
             file.append(stream)
         words = [word for word, _ in most_frequent(counted.counts, min_count=min_count, without=without)]
         if not words:
             return Corpus(counted.counts, counted.total, [])
-        file.renumber(counted.places_in(words, others=DROPPED))
+        file.renumber(counted.index_map(words, others=DROPPED))
         found, counts = phrases.find(file, words)
     return Corpus(counts, counted.total, found)

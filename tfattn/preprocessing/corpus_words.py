@@ -1,4 +1,4 @@
-"""Texts as the words that they are made of, for vectors of words: rare ones leave no trace."""
+"""Preprocessing of texts into words for word vectors; rare words are dropped."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,13 +21,13 @@ from tfattn.preprocessing.phrase_joins import Phrase
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.subwords import Subwords
-from tfattn.preprocessing.unknown import LONGEST_VALUE, Unknown
+from tfattn.preprocessing.unknown import MAX_VALUE_LENGTH, Unknown
 from tfattn.preprocessing.word_characters import Rules
 from tfattn.preprocessing.word_counts import most_frequent
-from tfattn.preprocessing.word_division import Kind, Script, WordDivision
 from tfattn.preprocessing.word_ids import WordIds
 from tfattn.preprocessing.word_list import WordList
 from tfattn.preprocessing.word_lookup import WordLookup
+from tfattn.preprocessing.word_segmentation import Division, Script, WordSegmenter
 
 OnlyLetters = Annotated[bool, OnlyWith("division", values=("letters",))]
 
@@ -38,7 +38,7 @@ _REMEDY = "Prepare the data again."
 class Settings(TypedDict):
     """The content of settings.json."""
 
-    division: Kind
+    division: Division
     lower_case: bool
     ascii: bool
     script: Script | None
@@ -47,30 +47,29 @@ class Settings(TypedDict):
 
 
 class CorpusWords(Preprocessor):
-    """Words of texts, and how often each occurs in the training texts, for vectors of words.
+    """Words of texts with their counts in the training texts, for word vectors.
 
-    Words that are rare, unknown or stop words are dropped, as if they had not been written. All training rows are
-    counted; of more than 10 million different words, rare ones are forgotten meanwhile.
+    Rare words, unknown words and stop words are removed from texts. All training rows are counted; above 10 million
+    distinct words, rare words are pruned while counting.
 
-    In the graph a row's text is one word or phrase, whose id is looked up.
+    In the graph, the text of a row is a single word or phrase, and the call returns its id.
 
     Args:
-        division: `letters` takes runs of letters and marks, so apostrophes, digits and hyphens end a word; `blanks`
-            takes all between blanks, for texts that are divided already; `jieba` finds the words within runs of letters
-            by the package of that name, for Chinese.
+        division: `letters` makes a word of each run of letters and marks, so apostrophes, digits and hyphens end words;
+            `blanks` splits at blanks, for texts that are tokenized already; `jieba` segments runs of letters with the
+            package jieba, for Chinese.
         lower_case: whether case is folded, one character at a time.
         ascii: whether a to z are the only letters, as in text8; for the division `letters`.
-        min_count: rarer words are dropped.
-        vocabulary_size: the most words, of which the most frequent ones are kept; by default all.
-        stop_words: a file of words that are dropped, one a line, UTF-8.
-        phrases: how words that stand side by side are found to be one, such as new_york; by default none are.
-        subwords: how words are divided into n-grams of characters, from which words that are unknown get their vectors;
-            by default they are not.
-        script: the Chinese script, `traditional` or `simplified`, into which texts are turned first, by the package
-            OpenCC; a word that is looked up stays as it is.
+        min_count: the lowest count of a word; rarer words are dropped.
+        vocabulary_size: the maximum number of words; the most frequent words are kept. By default all.
+        stop_words: a UTF-8 file of words to drop, one per line.
+        phrases: the search for phrases such as new_york; by default there is none.
+        subwords: the character n-grams from which unknown words get their vectors; by default there are none.
+        script: the Chinese script, `traditional` or `simplified`, into which texts are converted first, by the
+            package OpenCC; words that are looked up are not converted.
 
     Raises:
-        ConfigError: a package that Chinese needs is not installed.
+        ConfigError: a package for Chinese is not installed.
 
     Example:
         preprocessor = CorpusWords(min_count=1)
@@ -85,7 +84,7 @@ class CorpusWords(Preprocessor):
     def __init__(
         self,
         *,
-        division: Kind = "letters",
+        division: Division = "letters",
         lower_case: bool = True,
         ascii: OnlyLetters = False,
         min_count: PositiveInt = 5,
@@ -105,18 +104,18 @@ class CorpusWords(Preprocessor):
         self.phrases: Phrases | None = phrases
         self.subwords: Subwords | None = subwords
         self.script = script
-        self._left_out: frozenset[str] = frozenset()
+        self._excluded: frozenset[str] = frozenset()
         self._list: WordList | None = None
-        self._divide_by_settings()
+        self._make_segmenter()
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words, the most frequent first: their places are their ids."""
+        """The words, the most frequent first; the index of a word is its id."""
         return self._fitted.words
 
     @property
     def counts(self) -> np.ndarray:
-        """How often each occurs in the training rows, (V,) int64."""
+        """The count of each word in the training rows, (V,) int64."""
         return self._fitted.counts
 
     @property
@@ -132,22 +131,22 @@ class CorpusWords(Preprocessor):
         """Count the words of the rows.
 
         Raises:
-            DataError: there are no words, or none that is frequent enough; or the file of stop words is missing.
+            DataError: there are no words, no word is frequent enough, or the file of stop words is missing.
         """
-        self._left_out = frozenset(self._read_stop_words())
+        self._excluded = frozenset(self._read_stop_words())
         texts = (row[TEXT] for row in rows)
         if self.phrases is None:
-            found = count(texts, self.divided)
+            found = count(texts, self.segment)
         else:
-            options = {"min_count": self.min_count, "without": self._left_out}
-            found = count_with_phrases(texts, self.divided, self.phrases, **options)
-        words = most_frequent(found.counts, min_count=self.min_count, size=self.vocabulary_size, without=self._left_out)
+            options = {"min_count": self.min_count, "without": self._excluded}
+            found = count_with_phrases(texts, self.segment, self.phrases, **options)
+        words = most_frequent(found.counts, min_count=self.min_count, size=self.vocabulary_size, without=self._excluded)
         if not words:
             raise self._no_words(found)
-        self._use(WordList.of(words), found.phrases)
+        self._use(WordList.from_counts(words), found.phrases)
 
     def save(self, folder: Path) -> None:
-        """Write vocabulary.tsv, a word, a tab and its count in each line, phrases.tsv and settings.json."""
+        """Write vocabulary.tsv, with a word, a tab and its count per line, phrases.tsv and settings.json."""
         self._fitted.write(Path(folder))
         phrase_joins.write(self.found_phrases, Path(folder))
         settings: Settings = {
@@ -155,7 +154,7 @@ class CorpusWords(Preprocessor):
             "lower_case": self.lower_case,
             "ascii": self.ascii,
             "script": self.script,
-            "stop_words": sorted(self._left_out),
+            "stop_words": sorted(self._excluded),
             "subwords": self.subwords.settings if self.subwords else None,
         }
         files.write_json(Path(folder) / _SETTINGS, settings)
@@ -170,37 +169,37 @@ class CorpusWords(Preprocessor):
         self.division, self.lower_case = settings["division"], settings["lower_case"]
         self.ascii, self.script = settings["ascii"], settings["script"]
         self.subwords = Subwords(**settings["subwords"]) if settings["subwords"] else None
-        self._left_out = frozenset(settings["stop_words"])
-        self._divide_by_settings()
+        self._excluded = frozenset(settings["stop_words"])
+        self._make_segmenter()
         self._use(WordList.read(Path(folder)), phrase_joins.read(Path(folder)))
 
     def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
-        """Yield the ids of the words of each text, (N,) int32, however long it is; not in a graph."""
+        """Yield the ids of the words of each text, (N,) int32, for texts of any length; runs eagerly."""
         _ = self._fitted
-        return self._ids.of(texts, self.divided)
+        return self._ids.encode(texts, self.segment)
 
     def lookup(self, words: tf.Tensor) -> tf.Tensor:
-        """Look words up in the graph, however they are written: (B,) strings -> (B,) int32, -1 where unknown."""
+        """Look words up in the graph after normalization: (B,) strings -> (B,) int32, -1 if unknown."""
         _ = self._fitted
         return self._table(words)
 
     def word_subwords(self) -> np.ndarray:
-        """Return the numbers of the n-grams of all words: (V, M) int32, filled with -1, while a graph is traced too."""
+        """Return the n-gram ids of all words: (V, M) int32, padded with -1; also works while a graph is traced."""
         with tf.init_scope():
             return self.subword_ids(tf.constant(self.words, tf.string)).numpy()
 
     def subword_ids(self, words: tf.Tensor) -> tf.Tensor:
-        """Return the numbers of n-grams of words in the graph, however written: (B,) strings -> (B, M) int32, or -1."""
-        return self.subwords(self._table.spelled(words))
+        """Return the n-gram ids of words, in the graph: (B,) strings -> (B, M) int32, padded with -1."""
+        return self.subwords(self._table.normalize(words))
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Look up words.
 
         Args:
-            fields: `text` (B,), a word each, UTF-8.
+            fields: `text` (B,), a word per row, UTF-8.
 
         Returns:
-            `word_ids` (B,) int32, -1 where one is unknown.
+            `word_ids` (B,) int32, -1 for unknown words.
         """
         return {WORD_IDS: self.lookup(fields[TEXT])}
 
@@ -208,13 +207,13 @@ class CorpusWords(Preprocessor):
         texts = (text.decode("utf-8", errors="replace") for text in tf.convert_to_tensor(fields[TEXT]).numpy())
         counts = Counter[str]()
         for text in texts:
-            counts.update(self.divided(text))
-        for word in self._left_out:
+            counts.update(self.segment(text))
+        for word in self._excluded:
             counts.pop(word, None)
         values = Counter[str]()
         for word in counts:
             if word not in self._ids:
-                values[word[:LONGEST_VALUE]] += counts[word]
+                values[word[:MAX_VALUE_LENGTH]] += counts[word]
         return {TEXT: Unknown(counts.total(), values.total(), values)}
 
     @property
@@ -227,9 +226,9 @@ class CorpusWords(Preprocessor):
             raise TfattnError("the words are not counted yet", remedy="Call `fit` or `load` first.")
         return self._list
 
-    def _divide_by_settings(self) -> None:
+    def _make_segmenter(self) -> None:
         self._rules = Rules(self.division != "blanks", lower_case=self.lower_case, ascii=self.ascii)
-        self.divided = WordDivision(self.division, self._rules, self.script)
+        self.segment = WordSegmenter(self.division, self._rules, self.script)
 
     def _use(self, words: WordList, phrases: list[Phrase]) -> None:
         self._list = words
@@ -245,21 +244,21 @@ class CorpusWords(Preprocessor):
             text = files.read_bytes(self.stop_words, remedy=remedy).decode()
         except UnicodeDecodeError:
             raise DataError("the stop words are not UTF-8", where=self.stop_words, remedy=remedy) from None
-        return self.divided.spelled(text)
+        return self.segment.split_at_blanks(text)
 
     def _no_words(self, found: Corpus) -> DataError:
-        left = most_frequent(found.counts, min_count=1, size=1, without=self._left_out)
+        left = most_frequent(found.counts, min_count=1, size=1, without=self._excluded)
         if not left:
             return DataError(
                 "there are no words",
                 expected="texts of words",
-                received=f"{found.total:,} words, all of them stop words" if found.total else "texts without any",
-                remedy="Check the source's `fields`, and what `division` takes for a word.",
+                received=f"{found.total:,} words, all of them stop words" if found.total else "texts without words",
+                remedy="Check the source's `fields`, and the `division` into words.",
             )
         [(word, count)] = left
         return DataError(
             "no word is frequent enough",
             expected=f"words that occur at least `min_count` {self.min_count} times",
             received=f"{found.total:,} words, the most frequent of which, {word!r}, occurs {count:,} times",
-            remedy="Lower `preprocessing.min_count`, or take more texts.",
+            remedy="Lower `preprocessing.min_count`, or use more texts.",
         )

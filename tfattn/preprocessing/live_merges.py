@@ -1,4 +1,4 @@
-"""Which merges of a list of byte pairs are ever done, and in which order tokens are therefore made."""
+"""The BPE merges that can ever apply, and the ranks of the tokens that they make."""
 
 from collections.abc import Iterable
 
@@ -6,40 +6,43 @@ Merge = tuple[str, str]
 
 
 def live_merges(characters: Iterable[str], merges: Iterable[Merge]) -> dict[str, int]:
-    """Find the tokens that merging makes, and the place of the merge that makes each.
+    """Find the tokens that BPE can make, and the rank of the merge that makes each token.
 
-    Merging joins the pair of neighbours that comes first in the list, the leftmost one first, until none is left. What
-    stands beside two neighbours decides whether they meet at all: `a b`, `b c`, `ab c` never makes `abc` of `abc`, if
-    `b c` comes before `a b`. A token that one merge makes is made by no other, so among neighbours that could be joined
-    the place of what they make decides as well as the place of their merge.
+    BPE joins the adjacent pair of the lowest rank, the leftmost first, until no pair is left. Some merges never apply:
+    with the merges `b c`, `a b`, `ab c`, the text `abc` becomes `a bc`, and the third merge is dead. Each token is made
+    by exactly one merge, so the rank of a token can replace the rank of its merge.
 
     Args:
-        characters: single ones, which merging begins with.
-        merges: pairs of tokens, in order.
+        characters: the single characters that merging starts from.
+        merges: pairs of tokens, in the order of their ranks.
 
-    Source: the test of neighbours is that of GitHub's `bpe` (rust-gems), which its authors prove.
+    Returns:
+        the rank of each token that can be made.
+
+    Source: the compatibility test of GitHub's `bpe` (rust-gems), with a proof by its authors.
     """
-    made = dict.fromkeys(characters, -1)
+    ranks = dict.fromkeys(characters, -1)
     halves: dict[str, Merge] = {}
-    for place, (left, right) in enumerate(merges):
+    for rank, (left, right) in enumerate(merges):
         token = left + right
-        if left in made and right in made and token not in made and _meet(left, right, place, made, halves):
-            made[token] = place
+        is_new = left in ranks and right in ranks and token not in ranks
+        if is_new and _are_compatible(left, right, rank, ranks, halves):
+            ranks[token] = rank
             halves[token] = left, right
-    return {token: place for token, place in made.items() if place >= 0}
+    return {token: rank for token, rank in ranks.items() if rank >= 0}
 
 
-def _meet(left: str, right: str, limit: int, made: dict[str, int], halves: dict[str, Merge]) -> bool:
-    """Tell whether no merge before `limit` is done across the border of two tokens."""
+def _are_compatible(left: str, right: str, limit: int, ranks: dict[str, int], halves: dict[str, Merge]) -> bool:
+    """Return whether no merge of a rank below `limit` crosses the boundary of two tokens."""
     while True:
         joined = left + right
-        if halves.get(joined) == (left, right) and made[joined] < limit:
+        if halves.get(joined) == (left, right) and ranks[joined] < limit:
             return False
-        if made[left] > made[right]:  # undo the later of both, on the side of the border
-            limit = made[left]
+        if ranks[left] > ranks[right]:  # undo the later merge, at the boundary
+            limit = ranks[left]
             left = halves[left][1]
         elif right in halves:
-            limit = made[right] + 1  # of equals, the left one was made first
+            limit = ranks[right] + 1  # of equal tokens, the left one was made first
             right = halves[right][0]
         else:
             return True

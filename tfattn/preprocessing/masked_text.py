@@ -1,4 +1,4 @@
-"""Texts in which [MASK] stands for a hidden token."""
+"""Tokenization of texts with [MASK] tokens."""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from tfattn.preprocessing.wordpiece import WordPiece
 
 
 class MaskedText(Preprocessor):
-    """Reads texts as a WordPiece does, but [MASK] in them is the token.
+    """WordPiece tokenization that parses [MASK] in texts as the mask token.
 
-    Texts of other people's making must not gain special tokens, so this is a reader of its own, for those alone who
-    ask what was hidden. As in transformers, [MASK] is found before case is folded: [mask] is three words.
+    Ordinary texts must not gain special tokens, so only the prediction of masked tokens uses this class. As in
+    transformers, [MASK] is found before case is folded: [mask] is three words.
 
     Args:
-        wordpiece: fitted; its vocabulary has [MASK]. What is too long is cut, even if it reads windows.
+        wordpiece: a fitted tokenizer whose vocabulary has [MASK]. Long texts are cut, even if it reads windows.
     """
 
     def __init__(self, wordpiece: WordPiece):
@@ -47,27 +47,27 @@ class MaskedText(Preprocessor):
         """Tokenize texts.
 
         Args:
-            fields: as WordPiece takes them.
+            fields: as for WordPiece.
 
         Returns:
-            `token_ids` and `segment_ids`, ragged (B, (T)) int32, and where [MASK] stands, `masked_lm_positions`, ragged
-            (B, (P)) int32.
+            `token_ids` and `segment_ids`, ragged (B, (T)) int32, and the positions of [MASK], `masked_lm_positions`,
+            ragged (B, (P)) int32.
         """
         features = self._masked(fields)
         token_ids = features[TOKEN_IDS]
-        places = tf.ragged.range(tf.cast(token_ids.row_lengths(), tf.int32), row_splits_dtype=tf.int64)
-        return {**features, MASKED_LM_POSITIONS: tf.ragged.boolean_mask(places, token_ids == self._mask_id)}
+        positions = tf.ragged.range(tf.cast(token_ids.row_lengths(), tf.int32), row_splits_dtype=tf.int64)
+        return {**features, MASKED_LM_POSITIONS: tf.ragged.boolean_mask(positions, token_ids == self._mask_id)}
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Find texts that are longer than max_length and are cut: (B,) bool."""
+        """Find texts that are longer than max_length: (B,) bool."""
         return self._masked.truncated(fields)
 
 
 class MaskedPieces(tf.Module):
-    """The word pieces of texts, between which [MASK] is a piece.
+    """Word pieces of texts with [MASK] as a piece of its own.
 
     Args:
-        pieces: splits what stands between the masks.
+        pieces: the splitting of the texts between the masks.
     """
 
     def __init__(self, pieces: Pieces):
@@ -79,7 +79,7 @@ class MaskedPieces(tf.Module):
         """Return the ids of the pieces of texts (B,), ragged (B, (T)) int32."""
         parts = tf.strings.split(texts, MASK)  # (B, (masks + 1))
         ids = self.pieces.ids(parts.values)
-        # A mask behind each part but a text's last.
+        # A mask follows each part except the last part of a text.
         lengths = parts.row_lengths()
         num_masks = tf.cast(tf.ragged.range(lengths).values < tf.repeat(lengths - 1, lengths), tf.int64)
         mask_id = tf.constant(self.vocabulary.id(MASK), ids.dtype)

@@ -1,4 +1,4 @@
-"""The numeric columns of a table: statistics of the training rows, and the features of all columns in the graph."""
+"""Numeric columns of a table: statistics of the training rows, and features in the graph."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,18 +15,18 @@ from tfattn.preprocessing.scales import SCALES
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """Statistics of one column in the training rows. All values but the cap are already multiplied by the factor.
+    """Statistics of a column in the training rows. All values except the cap are multiplied by the factor.
 
     Attributes:
         cap: a number at or above it is saturated; None where the column has no cap.
-        factor: what numbers are multiplied by.
+        factor: the factor of the numbers.
         may_be_missing: whether some training rows have no value.
-        may_be_saturated: whether some have a saturated one.
-        median, low, high: of the training numbers that are neither missing nor saturated.
-        saturated: the number that replaces saturated ones where they are scaled and encoded: one standard deviation
-            above the highest other one, so that they stand apart without pushing the others together.
-        scale: what its scale has learned.
-        edges: of its bins; where it has a cap, the last bin holds the saturated numbers alone.
+        may_be_saturated: whether some training rows have a saturated value.
+        median, low, high: the statistics of training numbers that are neither missing nor saturated.
+        saturated: the number that replaces saturated numbers before scaling and encoding: one standard deviation above
+            the highest other number, so that it is separate but does not compress the others.
+        scale: the learned values of the scale.
+        edges: the edges of the bins; with a cap, the last bin has only saturated numbers.
     """
 
     cap: float | None
@@ -42,7 +42,7 @@ class NumericColumn:
 
     @property
     def seen(self) -> tuple[float, float]:
-        """The lowest and the highest training number, as rows have them; saturated ones count as the cap."""
+        """The lowest and the highest training number, in the unit of the rows; saturated numbers count as the cap."""
         low, high = (float(f"{value / self.factor:.6g}") for value in (self.low, self.high))
         return low, self.cap if self.may_be_saturated else high
 
@@ -53,8 +53,8 @@ class NumericColumn:
         """Compute the statistics of a column.
 
         Args:
-            name: of the column, for the message.
-            numbers: those of the training rows, NaN where they are missing.
+            name: the name of the column, for the message.
+            numbers: the numbers of the training rows, NaN if missing.
             cap, factor: see the attributes.
             scaling: a name of scales.SCALES.
             bins: the number of bins, 0 for none.
@@ -62,7 +62,7 @@ class NumericColumn:
         Raises:
             DataError: the numbers are all equal, or all missing.
         """
-        # In float32 as in the graph: what is different here is different there.
+        # In float32 as in the graph, so that distinct numbers are the same in both.
         numbers = np.asarray(numbers, np.float32)
         known = numbers[~np.isnan(numbers)]
         is_saturated = known >= (np.inf if cap is None else cap)
@@ -73,7 +73,7 @@ class NumericColumn:
         low, high = others.min(), others.max()
         step = others.std() if low < high else np.float32(1.0)
         saturated = np.maximum(high + step, np.nextafter(high, np.float32(np.inf)))
-        placed = np.append(others, np.full(is_saturated.sum(), saturated))
+        replaced = np.append(others, np.full(is_saturated.sum(), saturated))
         return NumericColumn(
             cap=cap,
             factor=factor,
@@ -83,7 +83,7 @@ class NumericColumn:
             low=float(low),
             high=float(high),
             saturated=float(saturated),
-            scale=SCALES[scaling].learn(placed.astype(np.float64)),
+            scale=SCALES[scaling].learn(replaced.astype(np.float64)),
             edges=_edges(others, bins, float(saturated), has_cap=cap is not None),
         )
 
@@ -104,8 +104,8 @@ class NumericColumns:
         self._scale = SCALES[scaling]([column.scale for column in columns.values()])
         self._piecewise = Piecewise([column.edges for column in columns.values()], bins=bins) if bins else None
         self._caps = np.array([np.inf if c.cap is None else c.cap for c in columns.values()], np.float32)
-        # An unsaturated number above all of training must not look saturated.
-        self._most = np.array([np.inf if c.cap is None else c.high for c in columns.values()], np.float32)
+        # An unsaturated number above the training range must not look saturated.
+        self._max_unsaturated = np.array([np.inf if c.cap is None else c.high for c in columns.values()], np.float32)
         self._factors, self._medians, self._lows, self._highs, self._saturated = (
             np.array([getattr(column, name) for column in columns.values()], np.float32)
             for name in ("factor", "median", "low", "high", "saturated")
@@ -113,8 +113,8 @@ class NumericColumns:
         self._never_saturated = np.array([not column.may_be_saturated for column in columns.values()])
         self._never_missing = np.array([not column.may_be_missing for column in columns.values()])
 
-    def described(self) -> dict[str, dict[str, Any]]:
-        """Return the columns' statistics as JSON holds them."""
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the columns' statistics for JSON."""
         return {name: asdict(column) for name, column in self.columns.items()}
 
     def __call__(self, numbers: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -126,39 +126,41 @@ class NumericColumns:
         is_missing = tf.math.is_nan(numbers)
         is_saturated = numbers >= self._caps
         multiplied = tf.where(is_missing, self._medians, tf.minimum(numbers, self._caps) * self._factors)
-        placed = tf.where(is_saturated, self._saturated, tf.minimum(multiplied, self._most))
+        replaced = tf.where(is_saturated, self._saturated, tf.minimum(multiplied, self._max_unsaturated))
         features = {
-            NUMERIC: multiplied if self.scaling == "none" else self._scale(placed),
+            NUMERIC: multiplied if self.scaling == "none" else self._scale(replaced),
             MISSING: tf.cast(is_missing, tf.float32),
         }
         if self._piecewise:
-            features[PIECEWISE] = self._piecewise(placed)
+            features[PIECEWISE] = self._piecewise(replaced)
         return features
 
     def outside(self, numbers: tf.Tensor) -> tf.Tensor:
         """Find numbers (B, N) float32 that are outside the range of the training rows: (B, N) bool.
 
-        These are numbers below the lowest or above the highest, saturated ones where none was saturated, and missing
-        ones where none was missing.
+        Outside are numbers below the lowest or above the highest, saturated numbers if none was saturated, and missing
+        numbers if none was missing.
         """
         multiplied = numbers * self._factors
         is_beyond = (multiplied < self._lows) | (multiplied > self._highs)
         is_outside = tf.where(numbers >= self._caps, self._never_saturated, is_beyond)
         return tf.where(tf.math.is_nan(numbers), self._never_missing, is_outside)
 
-    def checked(self, numbers: tf.Tensor) -> tf.Tensor:
-        """Return the numbers, if each is finite.
+    def check_finite(self, numbers: tf.Tensor) -> tf.Tensor:
+        """Return the numbers after a check that all are finite.
 
         Raises:
-            tf.errors.InvalidArgumentError: one is infinite; names its row and column.
+            tf.errors.InvalidArgumentError: a number is infinite; names the row and the column.
         """
         is_bad = tf.reshape(tf.math.is_inf(numbers), [-1])
         size = tf.size(is_bad)
-        place = tf.minimum(tf.reduce_min(tf.where(is_bad, tf.range(size), size)), size)  # the least of no rows is large
-        name = tf.gather(list(self.columns), place % len(self.columns))
-        row = tf.strings.as_string(place // len(self.columns) + 1)
+        index = tf.minimum(
+            tf.reduce_min(tf.where(is_bad, tf.range(size), size)), size
+        )  # the minimum of no rows is a large number
+        name = tf.gather(list(self.columns), index % len(self.columns))
+        row = tf.strings.as_string(index // len(self.columns) + 1)
         message = tf.strings.join(["the column `", name, "` holds no finite number in row ", row])
-        with tf.control_dependencies([tf.debugging.Assert(tf.equal(place, size), [message])]):
+        with tf.control_dependencies([tf.debugging.Assert(tf.equal(index, size), [message])]):
             return tf.identity(numbers)
 
 

@@ -1,4 +1,4 @@
-"""Padding of ragged sequences to the dense batches that models read."""
+"""Padding of ragged sequences to dense batches."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from tfattn.features import MASKS, PADDING_MASK, TOKEN_IDS
 
 
 def padded(features: dict[str, Any]) -> dict[str, tf.Tensor]:
-    """Pad ragged sequences with zeros to the longest of the batch, and add the masks of their real tokens.
+    """Pad ragged sequences with zeros to the longest of the batch, and add padding masks.
 
     Args:
-        features: of a preprocessor: sequences ragged (B, (T)), or lists of them (B, (N), (T)), others (B, ...).
+        features: the features of a preprocessor: sequences ragged (B, (T)), or (B, (N), (T)), others (B, ...).
 
     Returns:
-        the same names, sequences as (B, T), and `padding_mask` (B, T) bool or the mask of `features.MASKS` beside them;
-        of lists of sequences (B, N, T).
+        the same names, sequences as (B, T), and `padding_mask` (B, T) bool or the mask of `features.MASKS`;
+        (B, N, T) for lists of sequences.
 
     Example:
         >>> padded({"token_ids": tf.ragged.constant([[5, 6], [7]])})["token_ids"].numpy().tolist()

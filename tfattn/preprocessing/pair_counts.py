@@ -1,66 +1,66 @@
-"""Counts of words side by side, in memory that does not follow the number of texts."""
+"""Counts of adjacent word pairs, in memory that is independent of the number of texts."""
 
 import numpy as np
 
-MOST_PAIRS = 20_000_000  # different ones that are counted at once, in 16 bytes each
-_HELD = 1 << 22  # pairs that are sorted together
+MAX_PAIRS = 20_000_000  # distinct pairs that are counted at once; each takes 16 bytes
+_BUFFER_SIZE = 1 << 22  # pairs that are sorted together
 
 
 class PairCounts:
-    """Counts pairs of numbers in streams of words; where too many different ones occur, the rarest are forgotten.
+    """Counts of adjacent word ids in streams, whose rarest pairs are pruned when there are too many distinct pairs.
 
-    Whenever there are more than `most`, those that occurred once are dropped, the next time those that occurred twice
-    at most, and so on, as the word2vec tool does (ReduceVocab).
+    The first pruning drops pairs that occurred once, the next drops pairs that occurred at most twice, and so on, as
+    the word2vec tool does (ReduceVocab).
 
     Args:
-        most: different pairs that are kept.
+        max_pairs: the number of distinct pairs above which rare pairs are pruned.
     """
 
-    def __init__(self, most: int = MOST_PAIRS):
-        self._most = most
-        self._rare = 0  # counts up to this were forgotten the last time
+    def __init__(self, max_pairs: int = MAX_PAIRS):
+        self._max_pairs = max_pairs
+        self._pruned_count = 0  # the highest count that the last pruning dropped
         self._keys, self._counts = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._held: list[np.ndarray] = []
+        self._buffer: list[np.ndarray] = []
         self._size = 0
 
     def add(self, stream: np.ndarray) -> None:
-        """Count the pairs of a stream; in "a a a" the pair "a a" occurs twice."""
+        """Count the pairs of a stream; "a a a" has the pair "a a" twice."""
         is_pair = (stream[:-1] >= 0) & (stream[1:] >= 0)
-        keys = keys_of(stream[:-1][is_pair], stream[1:][is_pair])
-        self._held.append(keys)
+        keys = pack_pairs(stream[:-1][is_pair], stream[1:][is_pair])
+        self._buffer.append(keys)
         self._size += len(keys)
-        if self._size >= _HELD:
+        if self._size >= _BUFFER_SIZE:
             self._count()
 
-    def counted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the keys of all pairs, rising, and how often each occurred: (P,) int64 both."""
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the keys of all pairs, ascending, and their counts: (P,) int64 each."""
         self._count()
         return self._keys, self._counts
 
     def _count(self) -> None:
-        """Add what is held to the counts."""
-        found, counts = np.unique(np.concatenate([*self._held, np.empty(0, np.int64)]), return_counts=True)
-        self._held, self._size = [], 0
+        """Add the buffered pairs to the counts."""
+        found, counts = np.unique(np.concatenate([*self._buffer, np.empty(0, np.int64)]), return_counts=True)
+        self._buffer, self._size = [], 0
         if not len(self._keys):
             self._keys, self._counts = found, counts
         else:
             keys = np.concatenate([self._keys, found])
             order = np.argsort(keys, kind="stable")
             keys = keys[order]
-            begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-            self._keys = keys[begins]
-            self._counts = np.add.reduceat(np.concatenate([self._counts, counts])[order], begins)
-        while len(self._keys) > self._most:
-            self._rare += 1
-            is_kept = self._counts > self._rare
+            starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+            self._keys = keys[starts]
+            self._counts = np.add.reduceat(np.concatenate([self._counts, counts])[order], starts)
+        while len(self._keys) > self._max_pairs:
+            self._pruned_count += 1
+            is_kept = self._counts > self._pruned_count
             self._keys, self._counts = self._keys[is_kept], self._counts[is_kept]
 
 
-def keys_of(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
-    """Join pairs of numbers, (P,) int32 each, to keys: (P,) int64, in the order of the pairs."""
+def pack_pairs(firsts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """Pack pairs of ids, (P,) int32 each, into keys (P,) int64 that sort as the pairs do."""
     return (firsts.astype(np.int64) << 32) | seconds
 
 
-def pairs_of(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of keys, (P,) int32 each."""
+def unpack_pairs(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Unpack keys into pairs of ids, (P,) int32 each."""
     return (keys >> 32).astype(np.int32), keys.astype(np.int32)

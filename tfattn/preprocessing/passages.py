@@ -1,4 +1,4 @@
-"""Long texts in passages, so that memory in the graph does not follow the length of a text."""
+"""Division of long texts into passages, which bounds the memory of the graph."""
 
 import re
 from collections import Counter
@@ -7,31 +7,31 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-MOST_CHARACTERS = 1 << 20  # that are split at once; the graph takes about a hundred bytes for each
+MAX_CHARACTERS = 1 << 20  # of a batch; the graph takes about 100 bytes per character
 _PASSAGE = 1 << 18
 
-# Before a blank or a line end that follows something else, every tokenizer begins a new piece.
-_BORDER = re.compile(r"(?<=\S)(?=[ \n])")
+# Every tokenizer starts a new piece before a blank or line end that follows another character.
+_BOUNDARY = re.compile(r"(?<=\S)(?=[ \n])")
 
 
 class Batch(NamedTuple):
-    """Passages that are split together, in the order of their texts.
+    """A batch of passages, in the order of their texts.
 
     Attributes:
-        passages: N strings.
-        texts: of each, the number of its text.
+        passages: the N passages.
+        texts: the index of each passage's text.
     """
 
     passages: list[str]
     texts: list[int]
 
 
-def batches_of(texts: Iterable[str]) -> Iterator[Batch]:
-    """Divide texts into passages, and these into batches; of a text without blanks all is one passage."""
+def batch_passages(texts: Iterable[str]) -> Iterator[Batch]:
+    """Divide texts into passages, and yield batches of them; a text without blanks is one passage."""
     batch, characters = Batch([], []), 0
     for number, text in enumerate(texts):
-        for passage in passages_of(text):
-            if batch.passages and characters + len(passage) > MOST_CHARACTERS:
+        for passage in split_passages(text):
+            if batch.passages and characters + len(passage) > MAX_CHARACTERS:
                 yield batch
                 batch, characters = Batch([], []), 0
             batch.passages.append(passage)
@@ -41,19 +41,19 @@ def batches_of(texts: Iterable[str]) -> Iterator[Batch]:
         yield batch
 
 
-def passages_of(text: str) -> Iterator[str]:
-    """Divide a text where tokens never reach across: what passages become, one after the other, the text becomes."""
-    begin = 0
-    while len(text) - begin > _PASSAGE and (border := _BORDER.search(text, begin + _PASSAGE)):
-        yield text[begin : border.start()]
-        begin = border.start()
-    yield text[begin:]
+def split_passages(text: str) -> Iterator[str]:
+    """Divide a text at positions that no token spans, so that its tokens are those of its passages."""
+    start = 0
+    while len(text) - start > _PASSAGE and (boundary := _BOUNDARY.search(text, start + _PASSAGE)):
+        yield text[start : boundary.start()]
+        start = boundary.start()
+    yield text[start:]
 
 
-def counted(texts: Iterable[str], divide: Callable[[tf.Tensor], tf.RaggedTensor]) -> Counter[bytes]:
-    """Count the strings, ragged (B, (P)), into which a function divides texts (B,); not in a graph."""
+def count_strings(texts: Iterable[str], split: Callable[[tf.Tensor], tf.RaggedTensor]) -> Counter[bytes]:
+    """Count the strings, ragged (B, (P)), into which a function splits texts (B,); runs eagerly."""
     counts: Counter[bytes] = Counter()
-    for batch in batches_of(texts):
-        found, _, numbers = tf.unique_with_counts(divide(tf.constant(batch.passages)).values)
+    for batch in batch_passages(texts):
+        found, _, numbers = tf.unique_with_counts(split(tf.constant(batch.passages)).values)
         counts.update(dict(zip(found.numpy().tolist(), numbers.numpy().tolist(), strict=True)))
     return counts

@@ -1,4 +1,4 @@
-"""Phrases in streams of words: two words side by side become one, pass after pass."""
+"""Joining of adjacent words to phrases in streams of word ids, in several passes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -8,22 +8,22 @@ from typing import NamedTuple
 import numpy as np
 
 from tfattn import files
-from tfattn.preprocessing.pair_counts import keys_of
-from tfattn.preprocessing.word_list import damaged, read_table
-from tfattn.preprocessing.word_lookup import JOINT
+from tfattn.preprocessing.pair_counts import pack_pairs
+from tfattn.preprocessing.word_list import damaged_line, read_table
+from tfattn.preprocessing.word_lookup import PHRASE_SEPARATOR
 
-PHRASES = "phrases.tsv"  # the pass, the two words, their count and their score in each line
+PHRASES = "phrases.tsv"  # each line: the pass, the two words, their count and their score
 DECIMALS = 4  # of scores
 
 
 class Phrase(NamedTuple):
-    """Two words that are one, each of which may be a phrase of an earlier pass.
+    """A pair of words that is joined; each may be a phrase of an earlier pass.
 
     Attributes:
-        number: of the pass, from 1.
+        number: the number of the pass, from 1.
         first, second: the words.
-        count: how often they stand side by side in the training texts, as the earlier passes leave them.
-        score: rounded to `DECIMALS`.
+        count: how often the words are adjacent in the training texts, after the earlier passes.
+        score: the score of the pair, rounded to `DECIMALS`.
     """
 
     number: int
@@ -34,77 +34,77 @@ class Phrase(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The word that they become."""
-        return f"{self.first}{JOINT}{self.second}"
+        """The joined word."""
+        return f"{self.first}{PHRASE_SEPARATOR}{self.second}"
 
 
 class PhraseJoins:
-    """Joins words of streams to phrases, pass after pass, in each from left to right."""
+    """Passes over a stream of word ids; each joins pairs of words to phrases, from left to right."""
 
     def __init__(self) -> None:
         self._passes: list[_Pass] = []
 
     @classmethod
-    def of(cls, phrases: Iterable[Phrase], ids: Mapping[str, int]) -> "PhraseJoins":
-        """Join the phrases of all passes."""
+    def from_phrases(cls, phrases: Iterable[Phrase], ids: Mapping[str, int]) -> "PhraseJoins":
+        """Make the passes for phrases that are sorted by pass."""
         joins = cls()
-        for _, of_pass in groupby(phrases, lambda one: one.number):
-            joins.append(list(of_pass), ids)
+        for _, phrases_of_pass in groupby(phrases, lambda phrase: phrase.number):
+            joins.append(list(phrases_of_pass), ids)
         return joins
 
     def append(self, phrases: Sequence[Phrase], ids: Mapping[str, int]) -> None:
-        """Add a pass behind the others.
+        """Append a pass.
 
         Args:
-            phrases: of that pass.
-            ids: the numbers of their words, and of what they become.
+            phrases: the phrases of the pass.
+            ids: the ids of their words and of the joined words.
         """
         if phrases:
             self._passes.append(_Pass(*(_numbers(phrases, name, ids) for name in ("first", "second", "word"))))
 
     def __call__(self, stream: np.ndarray) -> np.ndarray:
         """Join the words of a stream."""
-        for one in self._passes:
-            stream = one(stream)
+        for join in self._passes:
+            stream = join(stream)
         return stream
 
 
 class _Pass:
-    """Joins pairs of numbers (P,) to numbers (P,), from left to right."""
+    """A pass that replaces pairs of ids (P,) by ids (P,), from left to right."""
 
     def __init__(self, firsts: np.ndarray, seconds: np.ndarray, joined: np.ndarray):
         order = np.lexsort((seconds, firsts))
-        self._keys = keys_of(firsts[order], seconds[order])
+        self._keys = pack_pairs(firsts[order], seconds[order])
         self._joined = joined[order].astype(np.int32)
-        # By the number of a word, whether a phrase begins so: few do, and the others need no search. Behind the last
-        # number stand those of other words, and, as Python counts from the end, what is no word.
+        # Whether a phrase starts with each id: few do, and the other ids need no search. The three entries after the
+        # last id are for other words and, through negative indices, for the markers of the stream.
         self._others = firsts.max(initial=-1) + 1
-        self._begins = np.zeros(self._others + 3, bool)
-        self._begins[firsts] = True
+        self._starts_phrase = np.zeros(self._others + 3, bool)
+        self._starts_phrase[firsts] = True
 
     def __call__(self, stream: np.ndarray) -> np.ndarray:
-        at = np.flatnonzero(self._begins[np.minimum(stream[:-1], self._others)] & (stream[1:] >= 0))
-        keys = keys_of(stream[at], stream[at + 1])
-        places = np.searchsorted(self._keys, keys)
-        is_found = np.append(self._keys, -1)[places] == keys
-        at, places = at[is_found], places[is_found]
-        # Of pairs that overlap, "a b c d", the first, the third and so on are joined.
-        numbers = np.arange(len(at))
-        begins = np.maximum.accumulate(np.where(np.diff(at, prepend=-2) != 1, numbers, 0))
-        is_joined = (numbers - begins) % 2 == 0
-        at, places = at[is_joined], places[is_joined]
+        starts = np.flatnonzero(self._starts_phrase[np.minimum(stream[:-1], self._others)] & (stream[1:] >= 0))
+        keys = pack_pairs(stream[starts], stream[starts + 1])
+        indices = np.searchsorted(self._keys, keys)
+        is_found = np.append(self._keys, -1)[indices] == keys
+        starts, indices = starts[is_found], indices[is_found]
+        # Of overlapping pairs, as in "a b c d", only the first, the third and so on are joined.
+        numbers = np.arange(len(starts))
+        runs = np.maximum.accumulate(np.where(np.diff(starts, prepend=-2) != 1, numbers, 0))
+        is_joined = (numbers - runs) % 2 == 0
+        starts, indices = starts[is_joined], indices[is_joined]
         result = stream.copy()
-        result[at] = self._joined[places]
-        return np.delete(result, at + 1)
+        result[starts] = self._joined[indices]
+        return np.delete(result, starts + 1)
 
 
 def _numbers(phrases: Iterable[Phrase], name: str, ids: Mapping[str, int]) -> np.ndarray:
-    return np.array([ids[getattr(one, name)] for one in phrases], np.int32)
+    return np.array([ids[getattr(phrase, name)] for phrase in phrases], np.int32)
 
 
 def write(phrases: Iterable[Phrase], folder: Path) -> None:
     """Write phrases.tsv into an existing folder."""
-    lines = (f"{one.number}\t{one.first}\t{one.second}\t{one.count}\t{one.score:.{DECIMALS}f}\n" for one in phrases)
+    lines = (f"{p.number}\t{p.first}\t{p.second}\t{p.count}\t{p.score:.{DECIMALS}f}\n" for p in phrases)
     files.write_text(folder / PHRASES, "".join(lines))
 
 
@@ -121,5 +121,5 @@ def read(folder: Path) -> list[Phrase]:
         try:
             found.append(Phrase(int(number), first, second, int(count), float(score)))
         except ValueError:
-            raise damaged(path, line, "a pass, two words, their count and their score", values) from None
+            raise damaged_line(path, line, "a pass, two words, their count and their score", values) from None
     return found

@@ -1,4 +1,4 @@
-"""Phrases such as new_york_city: words that stand side by side far more often than by chance."""
+"""Detection of phrases such as new_york_city: words that are adjacent far more often than by chance."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
@@ -7,28 +7,27 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from tfattn.errors import ConfigError
-from tfattn.preprocessing.number_streams import END_OF_TEXT, counts_of
-from tfattn.preprocessing.pair_counts import PairCounts, pairs_of
+from tfattn.preprocessing.pair_counts import PairCounts, unpack_pairs
 from tfattn.preprocessing.phrase_joins import DECIMALS, Phrase, PhraseJoins
+from tfattn.preprocessing.word_streams import END_OF_TEXT, count_ids
 
 Score = Literal["ratio", "npmi"]
 
 
 class Phrases:
-    """How phrases are found in the training texts.
+    """The search for phrases in the training texts.
 
-    In each pass, pairs of words whose score is above the threshold become one word, from left to right, with `_`
-    between them; the next pass may join that with another. With n words in all, of which a occurs count(a) times,
+    Each pass joins adjacent words whose score is above the threshold to one word, from left to right, with `_`
+    between them; the next pass may join that word with another. For n words in total, of which a occurs count(a) times,
 
         ratio   (count(ab) - min_count) / (count(a) count(b)) n
-        npmi    log(n count(ab) / (count(a) count(b))) / log(n / count(ab)), and none below min_count
+        npmi    log(n count(ab) / (count(a) count(b))) / log(n / count(ab)), pairs below min_count are no phrases
 
-    Words that are dropped stand between others. At most 20 million different pairs are counted at once: of more, rare
-    ones are forgotten meanwhile.
+    A dropped word separates its neighbors. Above 20 million distinct pairs, rare pairs are pruned while counting.
 
     Args:
-        thresholds: of each pass; passes that follow should ask for less.
-        min_count: the discount of the ratio, by which rare pairs are left apart, and the least count for `npmi`.
+        thresholds: the threshold of each pass; later passes should have lower thresholds.
+        min_count: the discount of rare pairs for `ratio`, and the lowest count of a pair for `npmi`.
         score: `ratio` or `npmi`, the normalized mutual information, which is at most 1.
 
     Raises:
@@ -36,8 +35,8 @@ class Phrases:
 
     Source:
         Mikolov et al. 2013, "Distributed representations of words and phrases and their compositionality", eq. 6; the
-        factor n, which makes thresholds mean the same whatever the size of the corpus, is that of the word2vec tool
-        (gensim multiplies by the number of different words and pairs). Bouma 2009, "Normalized (pointwise) mutual
+        factor n, which makes thresholds independent of the size of the corpus, is that of the word2vec tool
+        (gensim multiplies by the number of distinct words and pairs). Bouma 2009, "Normalized (pointwise) mutual
         information in collocation extraction".
 
     Example:
@@ -66,12 +65,11 @@ class Phrases:
         """Find the phrases of streams of words.
 
         Args:
-            streams: numbers of words, several whole texts in each; read once more than there are passes.
-            words: in the order of their numbers.
+            streams: word ids of several whole texts each; read once per pass and once more.
+            words: the words in the order of their ids.
 
         Returns:
-            those that have a higher score than the threshold of their pass; and how often each word and phrase occurs
-            where phrases are joined.
+            the phrases, and the count of each word and phrase after all phrases are joined.
         """
         words = list(words)
         ids = {word: number for number, word in enumerate(words)}
@@ -81,11 +79,11 @@ class Phrases:
             counts, pairs = np.zeros(len(words), np.int64), PairCounts()
             total = 0
             for stream in map(joins, streams):
-                counts += counts_of(stream, len(words))
+                counts += count_ids(stream, len(words))
                 pairs.add(stream)
                 total += np.count_nonzero(stream != END_OF_TEXT)
-            keys, pair_counts = pairs.counted()
-            firsts, seconds = pairs_of(keys)
+            keys, pair_counts = pairs.result()
+            firsts, seconds = unpack_pairs(keys)
             scores = self.scores(pair_counts, counts[firsts], counts[seconds], total)
             is_phrase = scores > threshold
             found = zip(*(values[is_phrase].tolist() for values in (firsts, seconds, pair_counts, scores)), strict=True)
@@ -93,24 +91,24 @@ class Phrases:
                 Phrase(number, words[first], words[second], count, round(score, DECIMALS))
                 for first, second, count, score in found
             ]
-            for one in new:
-                if ids.setdefault(one.word, len(words)) == len(words):
-                    words.append(one.word)
+            for phrase in new:
+                if ids.setdefault(phrase.word, len(words)) == len(words):
+                    words.append(phrase.word)
             joins.append(new, ids)
             phrases += new
-        counts = sum(counts_of(joins(stream), len(words)) for stream in streams)
+        counts = sum(count_ids(joins(stream), len(words)) for stream in streams)
         return phrases, dict(zip(words, counts.tolist(), strict=True))
 
     def scores(self, pairs: np.ndarray, firsts: np.ndarray, seconds: np.ndarray, total: int) -> np.ndarray:
         """Score pairs of words.
 
         Args:
-            pairs, firsts, seconds: how often each pair and its two words occur, (P,) each.
-            total: of all words.
+            pairs, firsts, seconds: the counts of each pair and of its two words, (P,) each.
+            total: the number of words.
         """
         by_chance = firsts * (seconds / total)
         if self.score == "ratio":
             return (pairs - self.min_count) / by_chance
-        with np.errstate(divide="ignore", invalid="ignore"):  # where there is nothing but this pair
+        with np.errstate(divide="ignore", invalid="ignore"):  # a corpus of a single pair
             found = np.log(pairs / by_chance) / np.log(total / pairs)
         return np.where(pairs >= self.min_count, found, -1.0)

@@ -1,21 +1,21 @@
-"""Word pieces of texts, in the graph: each word is split into the longest pieces of the vocabulary, from the left."""
+"""WordPiece splitting in the graph: greedy longest match from the left."""
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
 from tfattn.preprocessing.characters import Characters
-from tfattn.preprocessing.vocabulary import LONGEST_WORD, UNKNOWN, Vocabulary
-from tfattn.preprocessing.words import Words, places_of, split
+from tfattn.preprocessing.vocabulary import MAX_WORD_LENGTH, UNKNOWN, Vocabulary
+from tfattn.preprocessing.words import Words, split, word_spans
 
 _BYTES = 4  # of the longest character in UTF-8
-_TOO_LONG = "x" * (LONGEST_WORD * _BYTES + 1)
+_TOO_LONG = "x" * (MAX_WORD_LENGTH * _BYTES + 1)
 
 
 class Pieces(tf.Module):
     """The splitting of texts into the word pieces of a vocabulary.
 
     Args:
-        vocabulary: the pieces; those that continue a word begin with "##".
+        vocabulary: the pieces; pieces that continue a word start with "##".
         lower_case: whether to fold case.
         strip_accents: whether to drop accents.
 
@@ -31,12 +31,12 @@ class Pieces(tf.Module):
         self.characters = Characters(lower_case=lower_case, strip_accents=strip_accents)
         self._tokenizer = tf_text.FastWordpieceTokenizer(
             list(vocabulary.tokens),
-            max_bytes_per_word=LONGEST_WORD * _BYTES,
+            max_bytes_per_word=MAX_WORD_LENGTH * _BYTES,
             token_out_type=tf.int32,
             unknown_token=UNKNOWN,
             no_pretokenization=True,
         )
-        # In graphs it is traced once, whoever asks; not an attribute, which would be saved with every export.
+        # Graphs share a single trace. It is no attribute, because exports would save it.
         shared = tf.function(self._traced, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
         self._shared = lambda texts: shared(texts)
 
@@ -46,20 +46,20 @@ class Pieces(tf.Module):
         return _by_text(ids.values, ids.row_splits, words)
 
     def spans(self, texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Return where the pieces of texts (B,) begin and end, two ragged (B, (T)) int32, the end excluded.
+        """Return the start and the end of each piece of texts (B,), two ragged (B, (T)) int32, the end excluded.
 
-        Positions count the code points of the original text. A piece reaches from the first of its characters to the
-        last: characters that are dropped between them are included, those before and after are not.
+        Positions count code points of the original text. Dropped characters within a piece are included; dropped
+        characters before and after it are not.
         """
         words, _, starts = self._split(texts)
 
-        # Bytes within words -> characters of words. The pieces leave no gaps: each ends where the next one starts.
+        # Bytes within words -> characters of words. Pieces have no gaps: each ends where the next piece starts.
         code_points = words.characters.values
         sizes = 1 + sum(tf.cast(code_points > last, tf.int64) for last in (0x7F, 0x7FF, 0xFFFF))
-        places = tf.cumsum(sizes, exclusive=True)
-        word_places = tf.gather(places, words.characters.row_starts())
-        piece_places = starts.values + tf.gather(word_places, starts.value_rowids())
-        firsts = tf.searchsorted(places, piece_places, out_type=tf.int64)
+        offsets = tf.cumsum(sizes, exclusive=True)
+        word_offsets = tf.gather(offsets, words.characters.row_starts())
+        piece_offsets = starts.values + tf.gather(word_offsets, starts.value_rowids())
+        firsts = tf.searchsorted(offsets, piece_offsets, out_type=tf.int64)
         lasts = tf.concat([firsts, [tf.size(code_points, tf.int64)]], 0)[1:] - 1
 
         # Characters of words -> characters of their texts.
@@ -72,36 +72,36 @@ class Pieces(tf.Module):
         )
 
     def words(self, texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.RaggedTensor]:
-        """Return where the words of texts (B,) begin and end, at the first piece of each: three ragged (B, (T)) int32.
+        """Return number, start and end of the words of texts (B,): three ragged (B, (T)) int32.
 
-        They are the number of the word in its text, from 1, and its first character and the one behind its last, as
-        `spans` counts them; 0 at the other pieces.
+        The first piece of each word has the number of the word in its text, from 1, and the start and the end of the
+        word as in `spans`; all other pieces have 0.
         """
         words, ids, _ = self._split(texts)
         # The other pieces of a word come after its first.
-        places, size = ids.row_starts()[:, None], tf.shape(ids.values, tf.int64)
-        numbers, begins, ends = (
-            _by_text(tf.scatter_nd(places, values, size), ids.row_splits, words) for values in places_of(words)
+        indices, size = ids.row_starts()[:, None], tf.shape(ids.values, tf.int64)
+        numbers, starts, ends = (
+            _by_text(tf.scatter_nd(indices, values, size), ids.row_splits, words) for values in word_spans(words)
         )
-        return numbers, begins, ends
+        return numbers, starts, ends
 
     def unknown(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Count the pieces of texts (B,), a scalar, and collect the words that are unknown, (N,) strings."""
+        """Count the pieces of texts (B,), a scalar, and return the unknown words, (N,) strings."""
         words, ids, _ = self._split(texts)
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
-        is_unknown = tf.gather(ids.values, ids.row_starts()) == self.vocabulary.id(UNKNOWN)  # a whole word is, or none
+        is_unknown = tf.gather(ids.values, ids.row_starts()) == self.vocabulary.id(UNKNOWN)  # always a whole word
         return tf.size(ids.values), strings[is_unknown]
 
     def _split(self, texts: tf.Tensor) -> tuple[Words, tf.RaggedTensor, tf.RaggedTensor]:
         return self._traced(texts) if tf.executing_eagerly() else self._shared(texts)
 
     def _traced(self, texts: tf.Tensor) -> tuple[Words, tf.RaggedTensor, tf.RaggedTensor]:
-        """Return words, the ids of pieces, and the bytes where they start in words, both ragged (words, (pieces))."""
+        """Return words, the ids of pieces, and their byte offsets in words, both ragged (words, (pieces))."""
         words = split(texts, self.characters)
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
-        # tf-text limits the bytes of a word, the reference its characters: a word that is too long for the reference
-        # is replaced by one that is too long for tf-text.
-        is_too_long = words.characters.row_lengths() > LONGEST_WORD
+        # tf-text limits the bytes of a word, the reference limits its characters: a word that is too long for the
+        # reference is replaced by a word that is too long for tf-text.
+        is_too_long = words.characters.row_lengths() > MAX_WORD_LENGTH
         ids, starts, _ = self._tokenizer.tokenize_with_offsets(tf.where(is_too_long, _TOO_LONG, strings))
         return words, ids, starts
 

@@ -1,4 +1,4 @@
-"""Piecewise linear encoding of numbers by the bins of their columns."""
+"""Piecewise linear encoding of numbers."""
 
 from collections.abc import Sequence
 
@@ -7,29 +7,29 @@ import tensorflow as tf
 
 
 def quantile_edges(values: np.ndarray, bins: int) -> list[float]:
-    """Compute the edges of bins that hold equally many of the values.
+    """Compute the edges of bins with equally many values.
 
     Args:
         values: numbers, none missing, not all equal.
-        bins: the most bins; there are fewer where a value is so frequent that it would fill several.
+        bins: the maximum number of bins; a very frequent value that would fill several bins reduces it.
 
     Returns:
-        ascending, one more than there are bins: the smallest value first, the largest last.
+        the ascending edges, one more than bins, from the smallest to the largest value.
 
     Source: Gorishniy et al. 2022, "On Embeddings for Numerical Features in Tabular Deep Learning", section 3.2.1.
     """
     edges = np.quantile(values.astype(np.float64), np.linspace(0.0, 1.0, bins + 1))
-    return np.unique(edges.astype(np.float32)).tolist()  # float32 as in the graph: a bin has a width there
+    return np.unique(edges.astype(np.float32)).tolist()  # float32 as in the graph, where each bin needs a width
 
 
 class Piecewise:
-    """The encoding of a number by bins: 1 in those below it, 0 in those above, in its own the fraction below it.
+    """The encoding of a number by bins: 1 for bins below it, 0 for bins above it, and a fraction for its own bin.
 
-    In the bin [b, c] a number x gives (x - b) / (c - b), clipped to 0 and 1, but for x below the first edge, which is
-    negative in the first bin, and above the last, which is more than 1 in the last. Bins that a column lacks are 0.
+    In the bin [b, c] a number x gives (x - b) / (c - b), clipped to 0 and 1. The first bin is not clipped at
+    0, the last bin is not clipped at 1. Missing bins of a column are 0.
 
     Args:
-        edges: those of each of the N columns, ascending, two at least.
+        edges: the ascending edges of each of the N columns, at least two.
         bins: Q, the length of a column's encoding.
 
     Returns:
@@ -43,17 +43,17 @@ class Piecewise:
 
     def __init__(self, edges: Sequence[Sequence[float]], *, bins: int):
         self.starts = np.zeros((len(edges), bins), np.float32)
-        self.widths = np.full((len(edges), bins), np.inf, np.float32)  # a bin that is not there: x / inf = 0
-        self.least = np.zeros((len(edges), bins), np.float32)
-        self.most = np.ones((len(edges), bins), np.float32)
+        self.widths = np.full((len(edges), bins), np.inf, np.float32)  # a missing bin: x / inf = 0
+        self.min_values = np.zeros((len(edges), bins), np.float32)
+        self.max_values = np.ones((len(edges), bins), np.float32)
         for column, steps in enumerate(edges):
             last = len(steps) - 1
             self.starts[column, :last] = steps[:-1]
             self.widths[column, :last] = np.diff(steps)
-            self.least[column, 0] = -np.inf
-            self.most[column, last - 1] = np.inf
+            self.min_values[column, 0] = -np.inf
+            self.max_values[column, last - 1] = np.inf
 
     def __call__(self, numbers: tf.Tensor) -> tf.Tensor:
         fractions = (numbers[:, :, None] - self.starts) / self.widths  # (B, N) -> (B, N, Q)
-        clipped = tf.minimum(tf.maximum(fractions, self.least), self.most)
+        clipped = tf.minimum(tf.maximum(fractions, self.min_values), self.max_values)
         return tf.reshape(clipped, [-1, self.starts.size])

@@ -1,4 +1,4 @@
-"""The contract of preprocessors, which turn raw fields into features, in training as inside the export."""
+"""The contract of preprocessors, which turn raw fields into features, in training and in exports."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,27 +11,26 @@ from tfattn.preprocessing.unknown import Unknown
 
 Located = Literal["words", "pieces"]
 
-# The `vocabulary` of a preprocessor that learns it, or adopts that of published weights.
+# Values of `vocabulary`: train it, or adopt the vocabulary of published weights.
 TRAIN = "train"
 PRETRAINED = "pretrained"
 
 
 class Preprocessor(tf.Module):
-    """The contract: a preprocessor turns a batch of raw fields into features, in the graph.
+    """A preprocessor that turns a batch of raw fields into features, in the graph.
 
-    It is constructed from its YAML section; then `fit` learns from the training rows, or `load` reads a folder that
-    `save` wrote; then it is called.
+    Construct it from its YAML section, then `fit` it on the training rows or `load` a folder of `save`, then call it.
 
     Attributes:
-        fields: the names of the raw fields that it reads, in order.
-        target_fields: the raw fields of the target, which it reads where they are given, as in training.
-        reads_columns: whether these are columns of the source, by their own names, whose values may be missing; else
-            they are roles, such as `text`, for which the source names a column, and rows without a value are excluded.
-        max_length: the longest sequence that it makes, in tokens; None where it makes no sequences.
-        needs_pretrained: whether `adopt` has to be called first.
-        spells: whether it also tells how each token, which is then a word, is spelled: `character_ids`.
-        fits_on_all_rows: whether `fit` reads all training rows, because it counts; else of very many a sample.
-        file_fields: those of `fields` whose values are the bytes of files.
+        fields: the names of the raw fields to read, in order.
+        target_fields: the raw fields of the target, which are optional and given in training.
+        reads_columns: whether `fields` are column names of the source, with optional values; else they are roles, as
+            `text`, for which the source names a column, and rows without a value are excluded.
+        max_length: the maximum sequence length in tokens; None without sequences.
+        needs_pretrained: whether `adopt` must be called before `fit`.
+        spells: whether tokens are words with `character_ids`.
+        fits_on_all_rows: whether `fit` needs all training rows; else it may get a sample.
+        file_fields: the subset of `fields` whose values are the bytes of files.
     """
 
     fields: tuple[str, ...]
@@ -50,23 +49,23 @@ class Preprocessor(tf.Module):
 
     @property
     def max_tokens(self) -> int | None:
-        """How many tokens of a row it reads; None for all."""
+        """The maximum number of tokens of a row that are read; None for all."""
         return self.max_length
 
     @property
     def files(self) -> list[Path]:
-        """The files that `fit` reads, beside the training rows."""
+        """The files that `fit` reads, in addition to the training rows."""
         return []
 
     def adopt(self, **tokenization: Any) -> None:
-        """Adopt the vocabulary of published weights, and how texts are cut; see `Pretrained.tokenization`."""
+        """Adopt the vocabulary and tokenizer settings of published weights; see `Pretrained.tokenization`."""
         raise NotImplementedError
 
     def check_adopted(self) -> None:
-        """Refuse to be fitted as long as `needs_pretrained`.
+        """Check that `adopt` was called if it is needed.
 
         Raises:
-            ConfigError: its vocabulary is to be that of published weights, which it has not adopted.
+            ConfigError: the vocabulary of published weights is required but was not adopted.
         """
         if self.needs_pretrained:
             raise ConfigError(
@@ -78,19 +77,19 @@ class Preprocessor(tf.Module):
 
     @property
     def adopted(self) -> dict[str, str]:
-        """What it has adopted beside its `files`, by name, as far as what it makes depends on that."""
+        """The adopted settings on which the features depend, by name, except `files`."""
         return {}
 
     def locate(self, what: Located) -> None:
-        """Let it tell where in the text words, or pieces of words, stand: for tasks that point at places.
+        """Add the positions of words or word pieces in the text to the features.
 
         Raises:
-            ConfigError: it does not know.
+            ConfigError: the preprocessor has no positions.
         """
         raise ConfigError(
-            f"it does not tell where in a text its {what} stand",
+            f"the preprocessor does not locate {what} in texts",
             key="preprocessing",
-            expected="wordpiece, for a task that points at places of a text",
+            expected="wordpiece, for a task that predicts positions in a text",
             received=type(self).__name__,
         )
 
@@ -102,15 +101,15 @@ class Preprocessor(tf.Module):
             where: file and line, for the message.
 
         Raises:
-            DataError: names the place and the field.
+            DataError: names the location and the field.
         """
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Learn what is needed (a vocabulary, a scale) from training rows."""
+        """Learn the state (a vocabulary, a scale) from training rows."""
         raise NotImplementedError
 
     def save(self, folder: Path) -> None:
-        """Write what `load` needs into an existing folder, as files that other tools can read."""
+        """Write the state into an existing folder, as files that other tools can read."""
         raise NotImplementedError
 
     def load(self, folder: Path) -> None:
@@ -118,36 +117,36 @@ class Preprocessor(tf.Module):
         raise NotImplementedError
 
     def excluded(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Find rows to exclude from training, too long or of too unequal lengths: (B,) bool; none by default."""
+        """Find rows to exclude from training, such as too long rows: (B,) bool; none by default."""
         return tf.zeros(tf.shape(fields[self.fields[0]]), tf.bool)
 
     @property
     def unknown_remedy(self) -> str:
-        """What a user can do where too much is unknown, in full sentences."""
+        """The remedy against too many unknown values, in full sentences."""
         return ""
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """Count what is unknown in a batch of raw fields, by field; by default nothing can be."""
+        """Count unknown values in a batch of raw fields, by field; by default there are none."""
         return {}
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
         """Turn raw fields, each (B,), into features; sequences are ragged (B, (T)).
 
-        Where rows have lists of texts, (B, N), padded with empty ones, sequences are ragged (B, (N), (T)).
+        For lists of texts (B, N), padded with empty texts, sequences are ragged (B, (N), (T)).
 
-        A row may give several examples, or none. Then features are those of all E examples, one row's after the
-        other's, and `example_rows` (E,) says of which row each is.
+        A row may have any number of examples, such as windows. Then features are for all E examples, in the order
+        of the rows, and `example_rows` (E,) is the row of each.
         """
         raise NotImplementedError
 
     def to_records(self, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
-        """Turn raw fields into what records hold; by default the features themselves."""
+        """Turn raw fields into the content of records; by default the features."""
         return self(fields)
 
     def from_records(self, features: dict[str, tf.Tensor]) -> dict[str, Any]:
-        """Turn a batch of what records hold into features, in the graph of the reader."""
+        """Turn a batch of records into features, in the graph of the reader."""
         return features
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Find rows that are too long and are cut by `__call__`: (B,) bool; by default none."""
+        """Find rows that `__call__` truncates: (B,) bool; by default none."""
         return tf.zeros(tf.shape(fields[self.fields[0]]), tf.bool)

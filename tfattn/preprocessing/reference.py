@@ -1,4 +1,4 @@
-"""The `tokenizers` package, which says how characters are treated: tables computed by it are those of its version."""
+"""The version of the `tokenizers` package, on which the character tables depend."""
 
 import tokenizers
 from typing_extensions import TypedDict
@@ -7,23 +7,23 @@ from tfattn.errors import DataError
 
 
 class Reference(TypedDict):
-    """What settings say of it: its version, and a digest of what it makes of all characters."""
+    """The saved version of `tokenizers`, and a digest of its treatment of all characters."""
 
     tokenizers_version: str
     characters_sha256: str
 
 
 def reference_of(fingerprint: str) -> Reference:
-    """Describe the installed one, by which a table of this SHA-256 was computed."""
+    """Describe the installed version, which computed a table with this SHA-256."""
     return {"tokenizers_version": tokenizers.__version__, "characters_sha256": fingerprint}
 
 
 def check_reference(saved: Reference, fingerprint: str, *, where: str) -> None:
-    """Refuse settings that were made with one that treats characters differently.
+    """Refuse settings from a version that treats characters differently.
 
     Args:
-        saved: the settings.
-        fingerprint: SHA-256 of the same table, as the installed one computes it.
+        saved: the saved settings.
+        fingerprint: SHA-256 of the same table from the installed version.
         where: the file of the settings, for the message.
 
     Raises:

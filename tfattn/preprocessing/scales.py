@@ -1,7 +1,7 @@
-"""Scales of numeric columns: learned from training values a column at a time, applied to all columns in the graph.
+"""Scales of numeric columns: learned per column from training values, applied to all columns in the graph.
 
-A scale is a class like these: `learn` returns what to keep of one column's values, as JSON holds it; the constructor
-takes that of every column; a call scales numbers (B, N), none missing, to (B, N) float32.
+Each scale is a class: `learn` returns the state of a column for JSON; the constructor takes the states of all columns;
+a call scales numbers (B, N), none missing, to (B, N) float32.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-MOST_VALUES = 1000  # of a column, kept by its quantile scale
+MAX_VALUES = 1000  # of a column, in a quantile scale
 
 
 class NoScale:
-    """The scale that leaves numbers as they are."""
+    """The identity scale."""
 
     def __init__(self, learned: Sequence[dict[str, Any]]):
         pass
@@ -44,26 +44,26 @@ class StandardScale:
 
 
 class QuantileScale:
-    """The scale with a standard normal distribution of the training values: few are far out, however skewed the column.
+    """The scale that gives the training values a standard normal distribution, for skewed columns.
 
-    A value's rank is the fraction of training values below it and half of those equal to it. Numbers between two
-    training values are interpolated; numbers below the lowest or above the highest count as those.
+    The rank of a value is the fraction of training values below it, plus half of the fraction equal to it. Numbers
+    between training values are interpolated; numbers outside their range are clipped.
     """
 
     def __init__(self, learned: Sequence[dict[str, Any]]):
-        most = max(len(column["values"]) for column in learned)
-        self.values = np.full((len(learned), most), np.inf, np.float32)
-        self.scores = np.zeros((len(learned), most), np.float32)
+        width = max(len(column["values"]) for column in learned)
+        self.values = np.full((len(learned), width), np.inf, np.float32)
+        self.scores = np.zeros((len(learned), width), np.float32)
         self.last_steps = np.array([[len(column["values"]) - 2] for column in learned], np.int32)
-        for place, column in enumerate(learned):
-            self.values[place, : len(column["values"])] = column["values"]
-            self.scores[place, : len(column["scores"])] = column["scores"]
+        for index, column in enumerate(learned):
+            self.values[index, : len(column["values"])] = column["values"]
+            self.scores[index, : len(column["scores"])] = column["scores"]
 
     @staticmethod
     def learn(values: np.ndarray) -> dict[str, Any]:
         distinct, counts = np.unique(values, return_counts=True)
         ranks = (np.cumsum(counts) - counts / 2) / len(values)
-        kept = np.unique(np.linspace(0, len(distinct) - 1, min(len(distinct), MOST_VALUES)).round().astype(int))
+        kept = np.unique(np.linspace(0, len(distinct) - 1, min(len(distinct), MAX_VALUES)).round().astype(int))
         normal = NormalDist()
         return {"values": distinct[kept].tolist(), "scores": [normal.inv_cdf(rank) for rank in ranks[kept].tolist()]}
 

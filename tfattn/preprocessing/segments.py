@@ -1,4 +1,4 @@
-"""Packing of one or two texts into sequences, [CLS] a [SEP] or [CLS] a [SEP] b [SEP]: cut to length, or windows."""
+"""Packing of one or two texts into sequences, [CLS] a [SEP] or [CLS] a [SEP] b [SEP], with truncation or windows."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ def check_limits(
     Args:
         fields: the names of the texts of a sequence.
         max_length, doc_stride, max_query_length: see `Layout`.
-        num_marks: how many tokens of a sequence are no text, and
-        marks: what messages call them.
+        num_marks: the number of special tokens of a sequence.
+        marks: the name of the special tokens in messages.
 
     Raises:
-        ConfigError: limits that do not fit, or neither one text nor two.
+        ConfigError: the limits do not fit, or there are not one or two texts.
     """
     if not 1 <= len(fields) <= 2:
         raise ConfigError(
@@ -39,7 +39,7 @@ def check_limits(
             expected=f"at least {num_marks + len(fields)}, {marks} included",
             received=str(max_length),
         )
-    # What is left for windows of the last text when the first of a pair has all that it may have.
+    # The room for windows of the last text if the first text has its maximum length.
     first = min(left // 2, left if max_query_length is None else max_query_length)
     room = left - first * (len(fields) - 1)
     if doc_stride is not None and doc_stride > room:
@@ -52,18 +52,18 @@ def check_limits(
 
 
 class Layout:
-    """The layout of a batch of sequences: from which text each token comes.
+    """The layout of a batch of sequences: the source text of each token.
 
     Args:
-        texts: the pieces of the one or two texts, each ragged (B, (T)), of which only the lengths are read.
-        max_length: the longest sequence, in tokens, [CLS] and [SEP]s included.
-        doc_stride: how many pieces later the next window of the last text begins, where it is too long; None for a
-            single sequence, of which the rest is cut. Of two texts, the first then has half of the room at most.
-        max_query_length: the most pieces that the first of two texts then has, if that is less.
+        texts: the pieces of the one or two texts, each ragged (B, (T)); only the lengths are used.
+        max_length: the maximum length of a sequence, [CLS] and [SEP]s included.
+        doc_stride: the distance between windows of a long last text, in pieces; None to truncate it to a single
+            sequence. With windows, the first of two texts has at most half of the room.
+        max_query_length: a lower limit for the first of two texts.
 
     Attributes:
         is_cut: (B,) bool, whether pieces were cut.
-        rows: (E,) int64, of which row each sequence is.
+        rows: (E,) int64, the row of each sequence.
     """
 
     def __init__(
@@ -76,39 +76,41 @@ class Layout:
     ):
         lengths = [text.row_lengths() for text in texts]
         room = max_length - len(texts) - 1
-        begins = [text.row_starts() for text in texts]
+        text_starts = [text.row_starts() for text in texts]
         if doc_stride is None:
             kept = longest_first(lengths, room=room)
             self.is_cut = tf.add_n(kept) < tf.add_n(lengths)
             self.rows = tf.range(tf.size(lengths[0], tf.int64))
         else:
             *others, last = lengths
-            most = room // 2 if max_query_length is None else min(max_query_length, room // 2)
-            whole = [tf.minimum(other, most) for other in others]
+            limit = room // 2 if max_query_length is None else min(max_query_length, room // 2)
+            whole = [tf.minimum(other, limit) for other in others]
             room_of_row = room - tf.add_n(whole) if whole else tf.fill(tf.shape(last), tf.constant(room, tf.int64))
             self.is_cut = tf.add_n(whole) < tf.add_n(others) if others else tf.zeros_like(last, tf.bool)
             offsets = tf.ragged.range(tf.maximum(last - room_of_row, 0) + doc_stride, deltas=doc_stride)
             self.rows = offsets.value_rowids()
-            begins = [tf.gather(begin, self.rows) for begin in begins]
-            begins[-1] += offsets.values
+            text_starts = [tf.gather(begin, self.rows) for begin in text_starts]
+            text_starts[-1] += offsets.values
             kept = [tf.gather(length, self.rows) for length in (*whole, last)]
             kept[-1] = tf.minimum(kept[-1] - offsets.values, tf.gather(room_of_row, self.rows))
 
-        # A pool of all pieces of the first text, of the second, then [CLS] and the [SEP]s; sequences are ranges of it.
+        # The pool has all pieces of the first text, of the second text, then [CLS] and [SEP]s.
         ends = tf.cumsum([tf.size(text.values, tf.int64) for text in texts])
         self._num_pieces = ends[-1]
         special = ends[-1] * tf.ones_like(self.rows)
         ranges = [(special, special + 1)]
-        for number, (begin, length) in enumerate(zip(begins, kept, strict=True)):
+        for number, (begin, length) in enumerate(zip(text_starts, kept, strict=True)):
             start = begin + (ends[number - 1] if number else 0)
             ranges += [(start, start + length), (special + number + 1, special + number + 2)]
         starts, limits = (tf.reshape(tf.stack(side, axis=1), [-1]) for side in zip(*ranges, strict=True))
-        places = tf.ragged.range(starts, limits)
-        self._places = tf.RaggedTensor.from_row_splits(places.values, places.row_splits[:: len(ranges)], validate=False)
+        indices = tf.ragged.range(starts, limits)
+        self._indices = tf.RaggedTensor.from_row_splits(
+            indices.values, indices.row_splits[:: len(ranges)], validate=False
+        )
         self._last = tf.ragged.range(*ranges[-2])  # the pieces of the last text, in each sequence
 
     def fill(self, texts: Sequence[tf.Tensor], specials: Sequence[int]) -> tf.RaggedTensor:
-        """Arrange values of pieces in sequences.
+        """Arrange the values of pieces in sequences.
 
         Args:
             texts: for each text the values of all its pieces, flat.
@@ -118,38 +120,38 @@ class Layout:
             ragged (B, (T)).
         """
         pool = tf.concat([*texts, tf.convert_to_tensor(specials, texts[0].dtype)], 0)
-        return self._places.with_values(tf.gather(pool, self._places.values))
+        return self._indices.with_values(tf.gather(pool, self._indices.values))
 
     def max_context(self) -> tf.RaggedTensor:
-        """Find the sequence that shows most of the last text around each of its pieces, on the side that shows less.
+        """Find the sequence with the maximum context of each piece of the last text (BERT's max context).
 
-        Where several show as much it is the first.
+        The context of a piece is the smaller number of pieces before and after it. The first sequence wins ties.
 
         Returns:
-            ragged (E, (T)) int32, 1 at pieces of the last text that no other sequence shows better, else 0.
+            ragged (E, (T)) int32, 1 at pieces of the last text that have their maximum context, else 0.
         """
-        sequences, places = self._last.value_rowids(), self._last.values
-        before = places - tf.gather(places, tf.gather(self._last.row_starts(), sequences))
-        behind = tf.gather(self._last.row_lengths(), sequences) - 1 - before
-        # Of equals, the first is ahead by its number.
-        context = tf.minimum(before, behind) * tf.size(self.rows, tf.int64) - sequences
-        is_most = context == tf.gather(tf.math.unsorted_segment_max(context, places, self._num_pieces), places)
-        # The last text stands before the [SEP] that ends its sequence.
-        firsts = self._places.row_limits() - 1 - self._last.row_lengths()
+        sequences, indices = self._last.value_rowids(), self._last.values
+        before = indices - tf.gather(indices, tf.gather(self._last.row_starts(), sequences))
+        after = tf.gather(self._last.row_lengths(), sequences) - 1 - before
+        # The first sequence wins ties.
+        context = tf.minimum(before, after) * tf.size(self.rows, tf.int64) - sequences
+        is_most = context == tf.gather(tf.math.unsorted_segment_max(context, indices, self._num_pieces), indices)
+        # The last text ends before the final [SEP].
+        firsts = self._indices.row_limits() - 1 - self._last.row_lengths()
         slots = tf.gather(firsts, sequences) + before
-        shape = tf.shape(self._places.values, tf.int64)
-        return self._places.with_values(tf.scatter_nd(slots[:, None], tf.cast(is_most, tf.int32), shape))
+        shape = tf.shape(self._indices.values, tf.int64)
+        return self._indices.with_values(tf.scatter_nd(slots[:, None], tf.cast(is_most, tf.int32), shape))
 
 
 def longest_first(lengths: Sequence[tf.Tensor], *, room: int) -> list[tf.Tensor]:
-    """Choose how many pieces of one or two texts are kept, so that together they are `room` at most.
+    """Compute how many pieces of one or two texts to keep, with a total of at most `room`.
 
-    The longer text is cut first; once both are equally long, both are, and an odd place goes to the one that was
-    longer, or else to the second, as in `tokenizers` (google-research/bert gives the odd place to the first).
+    The longer text is cut first, then both alike. An odd piece goes to the longer text, or else to the second, as in
+    `tokenizers` (google-research/bert gives it to the first).
 
     Args:
         lengths: the number of pieces of each text, (B,) int64.
-        room: the most pieces of both.
+        room: the maximum total.
 
     Returns:
         the number of pieces kept of each text, (B,) int64.

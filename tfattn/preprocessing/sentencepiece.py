@@ -1,4 +1,4 @@
-"""SentencePiece tokenization of sources and targets."""
+"""SentencePiece tokenization of translation sources and targets."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,12 +14,11 @@ from tfattn.config.relations import AtMost, OnlyWith
 from tfattn.errors import TfattnError
 from tfattn.features import SOURCE, TARGET, TARGET_IDS, TOKEN_IDS
 from tfattn.preprocessing.preprocessor import TRAIN, Preprocessor
-from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
-from tfattn.preprocessing.side import Side
+from tfattn.preprocessing.sentencepiece_model import SentencePieceModel, Side
 from tfattn.preprocessing.unknown import Unknown
 
 Length = Annotated[int, Field(ge=3)]  # in tokens, start and end included
-LONGEST = "Raise `max_length`, which is that of the longest sequence, whichever side it is on."
+MAX_LENGTH_REMEDY = "Raise `max_length`, the maximum length of both sides."
 
 _SETTINGS = "tokenizer_config.json"
 
@@ -36,38 +35,37 @@ class SentencePieceSettings(TypedDict):
 
 
 class SentencePiece(Preprocessor):
-    """SentencePiece tokens of a source and its target, and back to text.
+    """SentencePiece tokenizer of sources and targets, and detokenizer of targets, in the graph.
 
-    The source is its pieces and the end token; the target is the start token, its pieces and the end token. Special
-    tokens are not parsed in texts: `</s>` there is four characters. All of it is done in the graph; ids are those of
-    the `sentencepiece` package.
+    A source has its pieces and the end token; a target has the start token, its pieces and the end token. Special
+    tokens are not parsed in texts: `</s>` there is four characters. Ids are equal to those of the `sentencepiece`
+    package.
 
     Args:
-        vocabulary: `train` to learn it from the training rows, or the path of a .model file, whose padding has to
-            be 0.
-        vocabulary_size: the most tokens to learn.
-        model_type: `bpe` merges the most frequent pairs; `unigram` keeps the pieces that make the text most probable;
-            `word` has whole words only, for a language that has few. In English and German, BPE makes sequences 3 %
-            shorter than the unigram model, and is learned six times faster.
-        joint: whether both sides have one vocabulary, which lets them share embeddings, or one each.
+        vocabulary: `train` to train it on the training rows, or the path of a .model file whose padding id is 0.
+        vocabulary_size: the maximum number of tokens.
+        model_type: `bpe` merges the most frequent pairs; `unigram` maximizes the likelihood of the text; `word` has
+            only whole words, for small vocabularies. In English and German, BPE sequences are 3 % shorter than with
+            unigram, and training is six times faster.
+        joint: whether both sides share a vocabulary, which allows shared embeddings.
         target_vocabulary: as `vocabulary`, for the target, if not joint; by default `train`.
         target_vocabulary_size: as `vocabulary_size`, for the target, if not joint; by default the same.
-        character_coverage: the fraction of the text's characters that get a token; the rarest do not. 0.9995 for
-            languages of many characters, such as Chinese.
-        byte_fallback: whether characters that have no token become bytes, for which 256 tokens are kept; else they
-            are unknown.
-        max_length: the longest sequence in tokens, start and end included. A longer training row is excluded; any
-            other row is cut at its end.
-        target_max_length: the same for targets alone, if they are to be shorter.
-        max_ratio: exclude a training row if one side has more than so many times the pieces of the other; by default
-            none is.
+        character_coverage: the fraction of the characters that get a token. Use 0.9995 for languages with many
+            characters, such as Chinese.
+        byte_fallback: whether characters without a token become bytes, with 256 reserved tokens; else they are
+            unknown.
+        max_length: the maximum sequence length in tokens, start and end included. Longer training rows are excluded;
+            other rows are cut at the end.
+        target_max_length: a lower maximum length of targets.
+        max_ratio: the maximum ratio of the lengths of both sides, in pieces; other training rows are excluded. By
+            default there is none.
 
     Example:
         tokenizer = SentencePiece(vocabulary_size=100)
         tokenizer.fit([{"source": "a dog", "target": "ein Hund"}])
         tokenizer({"source": tf.constant(["a dog"])})["token_ids"]  # ragged (1, (S)) int32
 
-    Source: Kudo and Richardson 2018; one vocabulary for both languages: Vaswani et al. 2017, section 5.1.
+    Source: Kudo and Richardson 2018; a shared vocabulary: Vaswani et al. 2017, section 5.1.
     """
 
     fields = (SOURCE,)
@@ -85,7 +83,7 @@ class SentencePiece(Preprocessor):
         character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 1.0,
         byte_fallback: bool = False,
         max_length: Length = 128,
-        target_max_length: Annotated[Length | None, AtMost("max_length", remedy=LONGEST)] = None,
+        target_max_length: Annotated[Length | None, AtMost("max_length", remedy=MAX_LENGTH_REMEDY)] = None,
         max_ratio: Annotated[float, Field(ge=1.0)] | None = None,
     ):
         super().__init__()
@@ -103,22 +101,22 @@ class SentencePiece(Preprocessor):
         self._models: tuple[SentencePieceModel, ...] = ()
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Read the vocabularies, or learn them from the rows.
+        """Read the vocabularies, or train them on the rows.
 
         Raises:
             ConfigError: there is no room for all characters.
-            DataError: a .model file is missing or is not one, or there are no words to learn from.
+            DataError: a .model file is missing or damaged, or there are no words to train on.
         """
         pairs = [(row[SOURCE], row[TARGET]) for row in rows]
         if self.joint:
-            self._models = (self._learned("vocabulary", [text for pair in pairs for text in pair]),)
+            self._models = (self._read_or_train("vocabulary", [text for pair in pairs for text in pair]),)
         else:
-            sources = self._learned("vocabulary", [source for source, _ in pairs])
-            targets = self._learned("target_vocabulary", [target for _, target in pairs])
+            sources = self._read_or_train("vocabulary", [source for source, _ in pairs])
+            targets = self._read_or_train("target_vocabulary", [target for _, target in pairs])
             self._models = (sources, targets)
 
     def save(self, folder: Path) -> None:
-        """Write tokenizer_config.json, and of each vocabulary a .model and, to be read by people, a .vocab."""
+        """Write tokenizer_config.json, and a .model and a readable .vocab for each vocabulary."""
         for name, model in zip(self._names, self._fitted, strict=True):
             with files.atomic_file(Path(folder) / f"{name}.model") as path:
                 path.write_bytes(model.content)
@@ -134,7 +132,7 @@ class SentencePiece(Preprocessor):
         files.write_json(Path(folder) / _SETTINGS, settings)
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote; the saved settings replace those of the constructor.
+        """Read what `save` wrote; the saved settings replace the arguments of the constructor.
 
         Raises:
             DataError: a file is missing or damaged; names it.
@@ -147,8 +145,8 @@ class SentencePiece(Preprocessor):
 
     @property
     def files(self) -> list[Path]:
-        named = (self.vocabulary, self.target_vocabulary or TRAIN)
-        return [Path(vocabulary) for vocabulary in named if vocabulary != TRAIN]
+        vocabularies = (self.vocabulary, self.target_vocabulary or TRAIN)
+        return [Path(vocabulary) for vocabulary in vocabularies if vocabulary != TRAIN]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -170,27 +168,27 @@ class SentencePiece(Preprocessor):
 
     @property
     def source_special_ids(self) -> tuple[int, ...]:
-        """The ids of source tokens that stand for no text."""
+        """The ids of source tokens without text."""
         return self._source.start_id, self._source.end_id
 
     @property
     def target_special_ids(self) -> tuple[int, ...]:
-        """The ids of target tokens that stand for no text."""
+        """The ids of target tokens without text."""
         return self._target.start_id, self._target.end_id
 
     @property
     def start_id(self) -> int:
-        """The id of the token with which every target begins."""
+        """The id of the start token of targets."""
         return self._target.start_id
 
     @property
     def end_id(self) -> int:
-        """The id of the token with which every target ends."""
+        """The id of the end token of targets."""
         return self._target.end_id
 
     @property
     def suppressed_ids(self) -> tuple[int, ...]:
-        """The ids of tokens that are never written, such as padding, unknown and start, but not end."""
+        """The ids of tokens that are never generated: padding, unknown and start, but not end."""
         return self._target.suppressed_ids
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
@@ -200,16 +198,16 @@ class SentencePiece(Preprocessor):
             fields: `source`, and in training `target`, each (B,), UTF-8.
 
         Returns:
-            `token_ids`, and where there are targets `target_ids`, each ragged (B, (T)) int32.
+            `token_ids`, and `target_ids` if targets are given, each ragged (B, (T)) int32.
         """
         return {side.feature: side.sequences(texts) for side, texts in self._sides(fields)}
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Find rows whose source, or target where there is one, is too long and is cut: (B,) bool."""
-        return tf.reduce_any([side.measured(texts)[1] for side, texts in self._sides(fields)], axis=0)
+        """Find rows with a source or target that is too long: (B,) bool."""
+        return tf.reduce_any([side.measure(texts)[1] for side, texts in self._sides(fields)], axis=0)
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """Count the pieces of each side, and the words that have none."""
+        """Count the pieces of each side, and the unknown words."""
         models = {SOURCE: self._source, TARGET: self._target}
         found = {name: models[name].unknown(texts) for name, texts in fields.items()}
         return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
@@ -225,11 +223,11 @@ class SentencePiece(Preprocessor):
     def excluded(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Find rows that are excluded from training: (B,) bool.
 
-        These have a side that is too long, sides of too unequal lengths, or a side without pieces, such as of a lone
-        U+200B.
+        The rows have a side that is too long, a length ratio above `max_ratio`, or a side without pieces, such as a
+        single U+200B.
         """
-        measured = [side.measured(texts) for side, texts in self._sides(fields)]
-        lengths, too_long = (tf.stack(values) for values in zip(*measured, strict=True))  # (sides, B)
+        measurements = [side.measure(texts) for side, texts in self._sides(fields)]
+        lengths, too_long = (tf.stack(values) for values in zip(*measurements, strict=True))  # (sides, B)
         shorter, longer = tf.reduce_min(lengths, axis=0), tf.reduce_max(lengths, axis=0)
         is_excluded = tf.reduce_any(too_long, axis=0) | (shorter == 0)
         if self.max_ratio is not None:
@@ -249,7 +247,7 @@ class SentencePiece(Preprocessor):
         return self._target.names(token_ids)
 
     def _sides(self, fields: dict[str, tf.Tensor]) -> list[tuple[Side, tf.Tensor]]:
-        """Pair each side that is given with its texts."""
+        """Pair each given side with its texts."""
         limit = self.target_max_length or self.max_length
         sides = {
             SOURCE: Side(TOKEN_IDS, self._source, False, self.max_length),
@@ -276,8 +274,8 @@ class SentencePiece(Preprocessor):
         """The names of the vocabularies' files, without suffixes."""
         return ("sentencepiece",) if self.joint else (SOURCE, TARGET)
 
-    def _learned(self, key: str, texts: Sequence[str]) -> SentencePieceModel:
-        """Read or learn the vocabulary that the setting `key` names."""
+    def _read_or_train(self, key: str, texts: Sequence[str]) -> SentencePieceModel:
+        """Read or train the vocabulary of the setting `key`."""
         vocabulary, size_key = getattr(self, key) or TRAIN, f"{key}_size"
         if vocabulary != TRAIN:
             return SentencePieceModel.read(vocabulary)

@@ -1,11 +1,11 @@
-"""A SentencePiece model, learned from texts or read from a file, that splits and joins texts in the graph."""
+"""A SentencePiece model, trained on texts or read from a file, that splits and joins texts in the graph."""
 
 import hashlib
 import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import sentencepiece
 import tensorflow as tf
@@ -15,30 +15,30 @@ from tfattn.errors import ConfigError, DataError
 
 PADDING_ID, UNKNOWN_ID, START_ID, END_ID = range(4)  # of models that are trained here
 
-# The bytes of a text that are read. The time for a run of unknown characters grows with the square of its length: a
-# million of them would hold up a server for a quarter of a minute.
-LONGEST_TEXT = 1 << 16
-MOST_TEXTS = 4_000_000  # that a model is learned from; more hardly change it
+# Longer texts are cut. The time for a run of unknown characters is quadratic in its length: a million of them would
+# block a server for a quarter of a minute.
+MAX_TEXT_BYTES = 1 << 16
+MAX_TRAINING_TEXTS = 4_000_000  # more texts hardly change the model
 
 
 class SentencePieceModel(tf.Module):
-    """A SentencePiece model: it splits texts into pieces, and joins pieces to texts.
+    """A SentencePiece model that splits texts into pieces, and joins pieces to texts.
 
-    Texts are normalized first (NFKC), and runs of blanks become one. A byte sequence that is not UTF-8 counts as
-    U+FFFD, as with Python's `errors="replace"`, and so as a blank. A text is cut after 65,536 bytes.
+    Texts are normalized first (NFKC), and runs of blanks become a single blank. Invalid UTF-8 is read as U+FFFD, as
+    with Python's `errors="replace"`, and so as a blank. A text is cut after 65,536 bytes.
 
     Args:
-        content: of a .model file.
-        where: its path, for messages.
+        content: the content of a .model file.
+        where: the path of the file, for messages.
 
     Attributes:
         content: as given.
         tokens: the pieces, in the order of their ids.
         start_id, end_id: the ids of the tokens before and after a text.
-        suppressed_ids: the ids of tokens that are never written: padding, unknown, start and others, but not end.
+        suppressed_ids: the ids of tokens that are never generated: padding, unknown, start and others, but not end.
 
     Raises:
-        DataError: it is damaged, has no start or end, or its padding is not 0.
+        DataError: the model is damaged, has no start or end, or its padding is not 0.
 
     Example:
         >>> model = SentencePieceModel.train(["a man", "a dog"], size=50)
@@ -50,7 +50,7 @@ class SentencePieceModel(tf.Module):
 
     def __init__(self, content: bytes, *, where: str = ""):
         super().__init__()
-        processor = _opened(content, where)
+        processor = _open(content, where)
         special = {"padding": processor.pad_id(), "start": processor.bos_id(), "end": processor.eos_id()}
         if special["padding"] != PADDING_ID or min(special.values()) < 0:
             raise DataError(
@@ -71,7 +71,7 @@ class SentencePieceModel(tf.Module):
             if number != self.end_id
             and (processor.is_control(number) or processor.is_unknown(number) or processor.is_unused(number))
         )
-        # In a SavedModel that TensorFlow 2 loads, tokenizers of the same name would all be the first of them.
+        # In a SavedModel that TensorFlow 2 loads, tokenizers with the same name would share the first model.
         name = f"sentencepiece_{hashlib.sha256(content).hexdigest()}"
         self._tokenizer = tf_text.SentencepieceTokenizer(content, out_type=tf.int32, name=name)
 
@@ -80,7 +80,7 @@ class SentencePieceModel(tf.Module):
         """Read a .model file.
 
         Raises:
-            DataError: there is no such file, or it is damaged or lacks special tokens.
+            DataError: the file is missing or damaged, or lacks special tokens.
         """
         try:
             content = Path(path).read_bytes()
@@ -103,26 +103,26 @@ class SentencePieceModel(tf.Module):
         byte_fallback: bool = False,
         key: str = "vocabulary_size",
     ) -> "SentencePieceModel":
-        """Learn the pieces of texts. The same texts, in any order, give the same model.
+        """Train a model on texts; the order of the texts does not matter.
 
         Args:
-            texts: the texts; those after the first 4,000,000, and those longer than 65,536 bytes, are ignored.
-            size: the most tokens to learn; there are fewer when the texts have no more.
+            texts: the texts; texts after the first 4,000,000, and texts of more than 65,536 bytes, are ignored.
+            size: the maximum number of tokens.
             model_type: "bpe", "unigram" or "word".
-            character_coverage: the fraction of the texts' characters that get a token; the rarest do not.
-            byte_fallback: whether characters that have no token become bytes.
+            character_coverage: the fraction of the texts' characters that get a token.
+            byte_fallback: whether characters without a token become bytes.
             key: the setting that gave `size`, for messages.
 
         Raises:
             DataError: there are no words in the texts.
             ConfigError: there is no room for all characters.
         """
-        written = io.BytesIO()
+        buffer = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
                 # The unigram model sums floats in the order of the texts.
-                sentence_iterator=iter(sorted(texts[:MOST_TEXTS]) if model_type == "unigram" else texts),
-                model_writer=written,
+                sentence_iterator=iter(sorted(texts[:MAX_TRAINING_TEXTS]) if model_type == "unigram" else texts),
+                model_writer=buffer,
                 vocab_size=size,
                 hard_vocab_limit=False,
                 model_type=model_type,
@@ -132,32 +132,32 @@ class SentencePieceModel(tf.Module):
                 unk_id=UNKNOWN_ID,
                 bos_id=START_ID,
                 eos_id=END_ID,
-                max_sentence_length=LONGEST_TEXT,
-                input_sentence_size=MOST_TEXTS,
-                shuffle_input_sentence=False,  # by a seed of its own; training rows come in random order
-                num_threads=1,  # how many there are changes the model
+                max_sentence_length=MAX_TEXT_BYTES,
+                input_sentence_size=MAX_TRAINING_TEXTS,
+                shuffle_input_sentence=False,  # it has its own seed; training rows are shuffled already
+                num_threads=1,  # the number of threads changes the model
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise _untrainable(texts, str(error), key) from None
-        return SentencePieceModel(written.getvalue())
+            raise _training_error(texts, str(error), key) from None
+        return SentencePieceModel(buffer.getvalue())
 
     @property
     def vocabulary(self) -> str:
-        """The pieces as text, one per line with its score, as spm_train writes them into a .vocab file."""
-        processor = _opened(self.content, "")
+        """The pieces as text, a piece and its score per line, as in the .vocab file of spm_train."""
+        processor = _open(self.content, "")
         return "".join(f"{token}\t{processor.get_score(number):g}\n" for number, token in enumerate(self.tokens))
 
     def split(self, texts: Any) -> tf.RaggedTensor:
         """Return the ids of the pieces of texts (B,), UTF-8: ragged (B, (T)) int32."""
-        return self._tokenizer.tokenize(_legible(texts))
+        return self._tokenizer.tokenize(_valid_utf8(texts))
 
     def unknown(self, texts: Any) -> tuple[tf.Tensor, tf.Tensor]:
-        """Count the pieces of texts (B,), a scalar, and collect the words that are unknown, (N,) strings.
+        """Count the pieces of texts (B,), a scalar, and return the unknown words, (N,) strings.
 
-        A run of unknown words, which the model makes one piece of, is counted word by word.
+        The model makes a single piece of a run of unknown words; here each word counts.
         """
-        texts = _legible(texts)
+        texts = _valid_utf8(texts)
         ids, starts, ends = self._tokenizer.tokenize_with_offsets(texts)
         is_unknown = ids.values == self._unknown_id
         starts, ends = starts.values[is_unknown], ends.values[is_unknown]
@@ -166,7 +166,7 @@ class SentencePieceModel(tf.Module):
         return tf.size(ids.values) - tf.size(runs) + tf.size(words), words
 
     def join(self, token_ids: Any) -> tf.Tensor:
-        """Join ids, (B, L) or ragged, to texts (B,). What is no piece is dropped; an unknown one becomes " ⁇ "."""
+        """Join ids, (B, L) or ragged, to texts (B,). Ids without a piece are dropped; unknown becomes " ⁇ "."""
         return self._tokenizer.detokenize(self._known(token_ids))
 
     def names(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
@@ -185,13 +185,45 @@ class SentencePieceModel(tf.Module):
         return tf.ragged.map_flat_values(known, token_ids)
 
 
-def _legible(texts: Any) -> tf.Tensor:
-    """Cut texts (B,) to the length that is read, and replace what is not UTF-8."""
-    texts = tf.strings.substr(tf.convert_to_tensor(texts, tf.string), 0, LONGEST_TEXT)
+class Side(NamedTuple):
+    """The tokenization of sources or targets: start and end tokens, and truncation.
+
+    Attributes:
+        feature: the name of the feature.
+        model: the model that splits texts into pieces.
+        has_start: whether sequences start with the start token; all end with the end token.
+        max_length: the maximum length of a sequence, start and end included.
+    """
+
+    feature: str
+    model: SentencePieceModel
+    has_start: bool
+    max_length: int
+
+    def sequences(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Tokenize texts (B,) to ids, ragged (B, (T)) int32; pieces beyond max_length are cut."""
+        pieces = self.model.split(texts)
+        column = [pieces.nrows(), 1]
+        starts = [tf.fill(column, self.model.start_id)] if self.has_start else []
+        return tf.concat([*starts, pieces[:, : self._room], tf.fill(column, self.model.end_id)], axis=1)
+
+    def measure(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the number of pieces of texts (B,), (B,) int64, and which texts are too long, (B,) bool."""
+        lengths = self.model.split(texts).row_lengths()
+        return lengths, (lengths > self._room) | (tf.strings.length(texts) > MAX_TEXT_BYTES)
+
+    @property
+    def _room(self) -> int:
+        return self.max_length - 1 - self.has_start
+
+
+def _valid_utf8(texts: Any) -> tf.Tensor:
+    """Cut texts (B,) to the maximum length, and replace invalid UTF-8."""
+    texts = tf.strings.substr(tf.convert_to_tensor(texts, tf.string), 0, MAX_TEXT_BYTES)
     return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace", replacement_char=0xFFFD)
 
 
-def _opened(content: bytes, where: str) -> sentencepiece.SentencePieceProcessor:
+def _open(content: bytes, where: str) -> sentencepiece.SentencePieceProcessor:
     try:
         if content:
             return sentencepiece.SentencePieceProcessor(model_proto=content)
@@ -200,12 +232,12 @@ def _opened(content: bytes, where: str) -> sentencepiece.SentencePieceProcessor:
     raise DataError(
         "not a SentencePiece model",
         where=where,
-        expected="a .model file, as SentencePiece writes it",
-        received=f"{len(content)} bytes that are not one, or only a part of one",
+        expected="a .model file, as written by SentencePiece",
+        received=f"{len(content)} bytes of another or an incomplete file",
     )
 
 
-def _untrainable(texts: Sequence[str], error: str, key: str) -> ConfigError | DataError:
+def _training_error(texts: Sequence[str], error: str, key: str) -> ConfigError | DataError:
     if room := re.search(r"required_chars\. (\d+) vs (\d+)", error):
         return ConfigError(
             "there is no room for all characters",
@@ -218,7 +250,7 @@ def _untrainable(texts: Sequence[str], error: str, key: str) -> ConfigError | Da
         return DataError(
             "there are no words to learn a vocabulary from",
             expected="texts",
-            received=f"{len(texts)} texts, all of them empty or longer than {LONGEST_TEXT} bytes",
+            received=f"{len(texts)} texts, all of them empty or longer than {MAX_TEXT_BYTES} bytes",
             remedy="Check the source's `fields`, or name a .model file as `vocabulary`.",
         )
     return ConfigError("the vocabulary cannot be learned", key=key, received=error)

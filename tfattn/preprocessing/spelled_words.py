@@ -1,4 +1,4 @@
-"""Words, each with an id and its spelling: for models that read characters, and for those that know words."""
+"""Word tokenization with a word id and character ids of each word, for ELMo and similar models."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,13 +22,13 @@ from tfattn.features import (
 )
 from tfattn.preprocessing import spelling
 from tfattn.preprocessing.characters import Characters
-from tfattn.preprocessing.passages import batches_of, counted
+from tfattn.preprocessing.passages import batch_passages, count_strings
 from tfattn.preprocessing.preprocessor import Located, Preprocessor
 from tfattn.preprocessing.reference import Reference, check_reference, reference_of
 from tfattn.preprocessing.segments import Layout, check_limits
 from tfattn.preprocessing.spelling import END, START, UNKNOWN
 from tfattn.preprocessing.unknown import Unknown
-from tfattn.preprocessing.words import Words, places_of, split
+from tfattn.preprocessing.words import Words, split, word_spans
 
 SPECIAL = (START, END, UNKNOWN)
 _VOCABULARY = "vocab.json"
@@ -47,19 +47,18 @@ class Settings(Reference):
 
 
 class SpelledWords(Preprocessor):
-    """The words of one text or a pair of texts, in the graph: their ids, and how they are spelled.
+    """Word tokenizer of a text or a pair of texts, in the graph, with word ids and character ids.
 
-    Words are what stands between spaces and around punctuation, as for BERT, in the case of the text. Sequences are
-    <S> text </S>, or <S> first </S> <S> second </S> with segment 1 from the second <S>. A word that is not listed has
-    the id of <UNK>; its spelling is its own. What is not UTF-8 counts as U+FFFD, and so is dropped.
+    Words are split at spaces and punctuation, as for BERT, and keep their case. Sequences are
+    <S> text </S>, or <S> first </S> <S> second </S> with segment 1 from the second <S>. An unlisted word has the
+    id of <UNK> and its own character ids. Invalid UTF-8 is read as U+FFFD, and so is dropped.
 
     Args:
-        vocabulary_size: the most words, <S>, </S> and <UNK> included, of which the most frequent ones are kept; by
-            default every word of the training rows.
+        vocabulary_size: the maximum number of words, <S>, </S> and <UNK> included; the most frequent words are kept. By
+            default all words of the training rows.
         lower_case: whether to fold case.
-        max_length: the longest sequence in words, marks included. Of a pair, the longer text is cut first.
-        doc_stride: read a longer text as several sequences, each of which begins so many words further on in it than
-            the one before. Without it the rest is cut.
+        max_length: the maximum sequence length in words, marks included. The longer text of a pair is cut first.
+        doc_stride: read a long text in windows that start this many words apart. By default long texts are cut.
         fields: the names of one text field or two.
 
     Raises:
@@ -100,11 +99,11 @@ class SpelledWords(Preprocessor):
         """List the words of the rows, the most frequent first.
 
         Raises:
-            DataError: there are none.
+            DataError: there are no words.
         """
         self._characters = Characters(lower_case=self.lower_case, strip_accents=False)
         texts = (row[name] for row in rows for name in self.fields)
-        counts = counted(texts, lambda some: _strings(split(some, self._characters)))
+        counts = count_strings(texts, lambda batch: _strings(split(batch, self._characters)))
         found = [word.decode() for word in sorted(counts, key=lambda word: (-counts[word], word))]
         if not found:
             raise DataError(
@@ -117,7 +116,7 @@ class SpelledWords(Preprocessor):
         self._use([*SPECIAL, *found[:room]])
 
     def save(self, folder: Path) -> None:
-        """Write vocab.json, which gives the id of each word, and tokenizer_config.json."""
+        """Write vocab.json, with the id of each word, and tokenizer_config.json."""
         files.write_json(Path(folder) / _VOCABULARY, {word: number for number, word in enumerate(self._fitted)})
         settings: Settings = {
             "tokenizer_class": type(self).__name__,
@@ -131,7 +130,7 @@ class SpelledWords(Preprocessor):
         files.write_json(Path(folder) / _SETTINGS, settings)
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote; the saved settings replace those of the constructor.
+        """Read what `save` wrote; the saved settings replace the arguments of the constructor.
 
         Raises:
             DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently.
@@ -164,16 +163,18 @@ class SpelledWords(Preprocessor):
 
     @property
     def spellings(self) -> np.ndarray:
-        """How each word is spelled, in the order of their ids: (V, 50) int32."""
-        return np.concatenate([np.array(spelling.marks(), np.int32), spelling.table(self._fitted[2:])])
+        """The character ids of each word, in the order of the word ids: (V, 50) int32."""
+        return np.concatenate(
+            [np.array(spelling.spell_boundaries(), np.int32), spelling.spell_eagerly(self._fitted[2:])]
+        )
 
     def sentences(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
-        """Yield the ids of each text between its marks, (T,) int32, however long it is; not in a graph."""
+        """Yield the ids of each text between its marks, (T,) int32, for texts of any length; runs eagerly."""
         _ = self._fitted
         parts: list[np.ndarray] = []
         current = 0
         start, end = (np.array([mark], np.int32) for mark in self._marks)
-        for batch in batches_of(texts):
+        for batch in batch_passages(texts):
             found = _strings(self._split(tf.constant(batch.passages)))
             ids = self._table.lookup(found.values).numpy()
             for number, part in zip(batch.texts, np.split(ids, found.row_splits.numpy()[1:-1]), strict=True):
@@ -185,31 +186,31 @@ class SpelledWords(Preprocessor):
             yield np.concatenate([start, *parts, end])
 
     def __call__(self, fields: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
-        """Find and spell words.
+        """Tokenize texts.
 
         Args:
-            fields: for each name of `self.fields` the texts (B,), UTF-8.
+            fields: the texts (B,), UTF-8, of each name of `self.fields`.
 
         Returns:
             `token_ids` and `segment_ids`, ragged (B, (T)) int32, and `character_ids`, ragged (B, (T), 50) int32; with a
-            doc_stride (E, (T)), of as many sequences as that takes, and `example_rows` (E,) int64. After `locate`, also
-            where words of the last text stand in it, ragged as these: `word_numbers`, `starts`, `ends`, `max_context`.
+            doc_stride (E, (T)) for E windows, and `example_rows` (E,) int64. After `locate`, also the positions of
+            words in the last text, of the same shape: `word_numbers`, `starts`, `ends`, `max_context`.
         """
         _ = self._fitted
         words = [self._split(fields[name]) for name in self.fields]
-        strings = tf.concat([_strings(one).values for one in words], 0)
-        # All words, the start and the end stand in pools; a sequence is a choice of places in them.
+        strings = tf.concat([_strings(each).values for each in words], 0)
+        # Pools have the values of all words, the start and the end; sequences gather from them.
         pools = {
             TOKEN_IDS: tf.concat([self._table.lookup(strings), self._marks], 0),
-            CHARACTER_IDS: tf.concat([spelling.spelled(strings), spelling.marks()], 0),
-            **self._places(words),
+            CHARACTER_IDS: tf.concat([spelling.spell(strings), spelling.spell_boundaries()], 0),
+            **self._locations(words),
         }
         layout, texts = self._arranged(words)
         count = tf.size(strings)
-        places = layout.fill([text.values for text in texts], [count, count + 1, count + 1])
+        indices = layout.fill([text.values for text in texts], [count, count + 1, count + 1])
         segments = [tf.fill(tf.shape(text.values), number) for number, text in enumerate(texts)]
         return {
-            **{name: places.with_values(tf.gather(pool, places.values)) for name, pool in pools.items()},
+            **{name: indices.with_values(tf.gather(pool, indices.values)) for name, pool in pools.items()},
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
             **({} if self.doc_stride is None else {EXAMPLE_ROWS: layout.rows}),
             **({} if self.located is None else {MAX_CONTEXT: layout.max_context()}),
@@ -220,11 +221,11 @@ class SpelledWords(Preprocessor):
         return _strings(self._split(texts))
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Find rows that are longer than max_length and are cut: (B,) bool."""
+        """Find rows that are longer than max_length: (B,) bool."""
         return self._arranged([self._split(fields[name]) for name in self.fields])[0].is_cut
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """Count the words, and those that are <UNK>."""
+        """Count the words, and the <UNK> words."""
         found = {}
         for name in self.fields:
             words = _strings(self._split(fields[name])).values
@@ -234,7 +235,7 @@ class SpelledWords(Preprocessor):
 
     @property
     def unknown_remedy(self) -> str:
-        return "Raise `vocabulary_size`, or take a model that reads characters, to which no word is unknown."
+        return "Raise `vocabulary_size`, or use a model that reads characters, for which no word is unknown."
 
     @property
     def _fitted(self) -> list[str]:
@@ -244,7 +245,7 @@ class SpelledWords(Preprocessor):
 
     def _use(self, words: list[str]) -> None:
         self._words = words
-        listed = words[len(SPECIAL) :]  # no text has marks
+        listed = words[len(SPECIAL) :]  # texts have no marks
         numbers = range(len(SPECIAL), len(words))
         entries = tf.lookup.KeyValueTensorInitializer(listed, list(numbers), tf.string, tf.int32)
         self._table = tf.lookup.StaticHashTable(entries, SPECIAL.index(UNKNOWN))
@@ -254,32 +255,34 @@ class SpelledWords(Preprocessor):
         _ = self._fitted
         return split(texts, self._characters)
 
-    def _places(self, words: Sequence[Words]) -> dict[str, tf.Tensor]:
-        """Find where the words of the last text stand in it, as pools."""
+    def _locations(self, words: Sequence[Words]) -> dict[str, tf.Tensor]:
+        """Return the positions of the words in the last text, as pools."""
         if self.located is None:
             return {}
         names = (WORD_NUMBERS, STARTS, ENDS) if self.located == "words" else (STARTS, ENDS)
-        others = sum((one.row_splits[-1:] for one in words[:-1]), tf.zeros(1, tf.int64))
-        found = zip(names, places_of(words[-1])[-len(names) :], strict=True)
+        others = sum((each.row_splits[-1:] for each in words[:-1]), tf.zeros(1, tf.int64))
+        found = zip(names, word_spans(words[-1])[-len(names) :], strict=True)
         return {name: tf.concat([tf.zeros(others, tf.int32), values, [0, 0]], 0) for name, values in found}
 
     def _arranged(self, words: Sequence[Words]) -> tuple[Layout, list[tf.RaggedTensor]]:
-        """Arrange texts in sequences; of each, ragged (B, (T)), the places of its words among those of all texts.
+        """Return the layout, and for each text, ragged (B, (T)), the indices of its words in the pools.
 
-        The second text begins with the start, whose place is behind all words, as the first does anyway.
+        The second text starts with <S>, whose index is after all words; the layout adds <S> to the first text.
         """
-        sizes = [tf.cast(one.row_splits[-1], tf.int32) for one in words]
-        texts, begin = [], 0
-        for one, size in zip(words, sizes, strict=True):
-            texts.append(tf.RaggedTensor.from_row_splits(tf.range(begin, begin + size), one.row_splits, validate=False))
-            begin += size
+        sizes = [tf.cast(each.row_splits[-1], tf.int32) for each in words]
+        texts, start = [], 0
+        for each, size in zip(words, sizes, strict=True):
+            texts.append(
+                tf.RaggedTensor.from_row_splits(tf.range(start, start + size), each.row_splits, validate=False)
+            )
+            start += size
         if len(texts) == 2:
-            starts = tf.fill([texts[1].nrows(tf.int32), 1], begin)
+            starts = tf.fill([texts[1].nrows(tf.int32), 1], start)
             texts[1] = tf.concat([starts, texts[1]], axis=1)
         return Layout(texts, max_length=self.max_length, doc_stride=self.doc_stride), texts
 
 
 def _strings(words: Words) -> tf.RaggedTensor:
-    """Return words as strings, ragged (B, (T))."""
+    """Encode words as strings, ragged (B, (T))."""
     strings = tf.strings.unicode_encode(words.characters, "UTF-8")
     return tf.RaggedTensor.from_row_splits(strings, words.row_splits, validate=False)

@@ -1,4 +1,4 @@
-"""Features of a table's columns: numbers scaled and encoded, categories as ids."""
+"""Features of table columns: scaled and encoded numbers, and category ids."""
 
 import math
 from array import array
@@ -15,8 +15,8 @@ from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
 from tfattn.features import CATEGORY_IDS, NUMERIC
 from tfattn.formats.numbers import MISSING, read, stripped
-from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, distinct
-from tfattn.preprocessing.numbers import read_in_graph
+from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, column_values
+from tfattn.preprocessing.numbers import parse_numbers
 from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
@@ -25,7 +25,7 @@ _SAVED = "table.json"
 
 
 class Saved(TypedDict):
-    """The content of table.json: the settings, and what was learned about each column."""
+    """The content of table.json: the settings, and the statistics of each column."""
 
     scaling: str
     bins: int
@@ -36,24 +36,25 @@ class Saved(TypedDict):
 
 
 class TableColumns(Preprocessor):
-    """Features of numeric and categorical columns, with scales, bins and categories learned from training rows.
+    """Features of numeric and categorical columns, with scales, bins and categories of the training rows.
 
-    Numeric columns are read as text, as a file has them, or as float32, as programs send them; a missing number is
-    replaced by the column's median and marked. Spaces around values do not count.
+    Numeric columns may be text, as in files, or float32. A missing number is replaced by the median of the column and
+    marked. Spaces around values are ignored.
 
     Args:
-        numeric: the columns of numbers, in the order in which models see them.
-        categorical: the columns of categories, whatever stands in them.
-        caps: for some numeric columns, the number from which on they are saturated: 5000 means "at least 5000". Such
-            numbers count as one standard deviation above the highest other one, and have a bin of their own.
+        numeric: the columns of numbers, in the order of the features.
+        categorical: the columns of categories, with any values.
+        caps: for some numeric columns, the number at which they are saturated: 5000 means "at least 5000".
+            Saturated numbers are placed one standard deviation above the highest other number, in a bin of their own.
         multiply: for some numeric columns, a factor that brings them into the range of the others.
         scaling: "standard" gives training values mean 0 and standard deviation 1; "quantile" a normal distribution,
-            for skewed columns; "none" leaves numbers as they are, saturated ones at the cap.
+            for skewed columns; "none" leaves numbers unchanged, saturated numbers at the cap.
         bins: Q, the number of bins of each column in piecewise linear encodings; 0 for none.
-        missing: the texts that stand for no value, in numeric and in categorical columns.
+        missing: the texts that mean a missing value, in numeric and categorical columns.
 
     Raises:
-        ConfigError: there are no columns, one is listed twice, or a cap or factor is given for one that is not numeric.
+        ConfigError: there are no columns, a column is listed twice, or a cap or factor is for a column
+            that is not numeric.
 
     Example:
         table = TableColumns(numeric=("age",), categorical=("job",), bins=8)
@@ -98,7 +99,7 @@ class TableColumns(Preprocessor):
         Raises:
             DataError: there are no rows, a numeric column holds text, or a column is constant; names it.
         """
-        # Numbers, and different texts: the texts of many rows would take a hundred times as much memory.
+        # Keep numbers and distinct texts only: the texts of many rows would take a hundred times the memory.
         numbers = {name: array("d") for name in self.numeric}
         texts: dict[str, set[str]] = {name: set() for name in self.categorical}
         count = 0
@@ -107,8 +108,8 @@ class TableColumns(Preprocessor):
             for name, values in numbers.items():
                 text = stripped(row[name])
                 values.append(math.nan if text in self.missing else read(text))
-            for name, different in texts.items():
-                different.add(stripped(row[name]))
+            for name, distinct in texts.items():
+                distinct.add(stripped(row[name]))
         if not count:
             raise DataError("there are no training rows", expected="some, to learn scales and categories from")
         caps, factors = self.caps or {}, self.multiply or {}
@@ -123,8 +124,8 @@ class TableColumns(Preprocessor):
             )
             for name, values in numbers.items()
         }
-        categories = {name: distinct(name, different, self.missing, rows=count) for name, different in texts.items()}
-        self._use(numeric, categories, [name for name, different in texts.items() if different & set(self.missing)])
+        categories = {name: column_values(name, distinct, self.missing, rows=count) for name, distinct in texts.items()}
+        self._use(numeric, categories, [name for name, distinct in texts.items() if distinct & set(self.missing)])
 
     def check(self, row: dict[str, str], where: str) -> None:
         """Refuse a row that has no finite number in a numeric column.
@@ -134,7 +135,7 @@ class TableColumns(Preprocessor):
             where: file and line, for the message.
 
         Raises:
-            DataError: names the place and the column.
+            DataError: names the location and the column.
         """
         for name in self.fields:
             if name not in row:
@@ -150,20 +151,20 @@ class TableColumns(Preprocessor):
                 )
 
     def save(self, folder: Path) -> None:
-        """Write table.json: the settings, and what was learned about each column."""
+        """Write table.json: the settings, and the statistics of each column."""
         numeric, categories = self._fitted
         saved = {
             "scaling": self.scaling,
             "bins": self.bins,
             "missing": list(self.missing),
-            "numeric": numeric.described() if numeric else {},
-            "categorical": categories.described() if categories else {},
+            "numeric": numeric.to_dict() if numeric else {},
+            "categorical": categories.to_dict() if categories else {},
             "categories_may_be_missing": categories.may_be_missing if categories else [],
         }
         files.write_json(Path(folder) / _SAVED, saved)
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote; the saved columns and settings replace those of the constructor.
+        """Read what `save` wrote; the saved columns and settings replace the arguments of the constructor.
 
         Raises:
             DataError: the file is missing or damaged.
@@ -195,7 +196,7 @@ class TableColumns(Preprocessor):
         """Make features of columns.
 
         Args:
-            fields: for each numeric column strings (B,), or numbers (B,) with NaN where one is missing; for each
+            fields: for each numeric column strings (B,), or numbers (B,) with NaN for missing values; for each
                 categorical column strings (B,).
 
         Returns:
@@ -208,11 +209,11 @@ class TableColumns(Preprocessor):
         return self.features(self.numbers(fields), fields)
 
     def numbers(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Read the numeric columns as numbers (B, N) float32, NaN where missing; arguments and errors as of a call."""
+        """Read the numeric columns as numbers (B, N) float32, NaN where missing; arguments and errors as for a call."""
         numeric, _ = self._fitted
         if numeric is None:
             return tf.zeros([tf.shape(fields[self.fields[0]])[0], 0])
-        return numeric.checked(tf.stack([self._read(fields[name]) for name in self.numeric], axis=1))
+        return numeric.check_finite(tf.stack([self._read(fields[name]) for name in self.numeric], axis=1))
 
     def features(self, numbers: tf.Tensor, fields: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Make features of `numbers(fields)` and of the categorical columns among `fields`."""
@@ -223,7 +224,7 @@ class TableColumns(Preprocessor):
         return features
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """Count the values of categorical columns that no training row has; missing ones are excluded."""
+        """Count the values of categorical columns that no training row has, except missing values."""
         _, categories = self._fitted
         if categories is None:
             return {}
@@ -242,7 +243,7 @@ class TableColumns(Preprocessor):
         )
 
     def outside(self, numbers: tf.Tensor) -> tf.Tensor:
-        """Find those of `numbers(fields)` that are outside the range of the training rows: (B, N) bool."""
+        """Find numbers of `numbers(fields)` outside the range of the training rows: (B, N) bool."""
         numeric, _ = self._fitted
         return numeric.outside(numbers) if numeric else tf.zeros(tf.shape(numbers), tf.bool)
 
@@ -272,7 +273,7 @@ class TableColumns(Preprocessor):
 
     def _read(self, column: tf.Tensor) -> tf.Tensor:
         is_text = column.dtype == tf.string
-        return read_in_graph(column, self.missing) if is_text else tf.cast(column, tf.float32)
+        return parse_numbers(column, self.missing) if is_text else tf.cast(column, tf.float32)
 
     def _check_columns(self) -> None:
         if not self.fields:

@@ -1,4 +1,4 @@
-"""Tokens as people see them: their names, the words that they are parts of, and which are no text."""
+"""Readable labels of tokens: their names, their words, and special tokens."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -10,22 +10,22 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.sentencepiece import SentencePiece
 from tfattn.preprocessing.vocabulary import CONTINUES, END, START
 
-SPACE = "▁"  # begins the pieces of SentencePiece that begin a word
-# The first bytes of characters, in UTF-8, that are written without spaces, from U+3000 to U+DFFF: each begins a word.
+SPACE = "▁"  # the prefix of SentencePiece pieces that start a word
+# The first UTF-8 bytes of scripts without spaces, U+3000 to U+DFFF: each character starts a word.
 EAST_ASIAN = range(0xE3, 0xEE)
 
 
 class TokenLabels(tf.Module):
-    """Names tokens, given their ids, and numbers the words of each row.
+    """Lookup of token names, and numbering of the words of each row.
 
-    A word begins with a token that says so, behind one that ends in white space, and before and behind special ones.
-    What is white space alone belongs to the word behind it.
+    A word starts at a token of `begins`, after a token that ends in white space, and before and after special tokens.
+    A token of only white space belongs to the word after it.
 
     Args:
-        names: of each of V tokens, as they are shown.
-        texts: what each adds to a text.
-        begins: whether each begins a word wherever it stands.
-        special: the ids of those that stand for no text.
+        names: the names of the V tokens.
+        texts: the text of each token.
+        begins: whether each token always starts a word.
+        special: the ids of tokens without text.
 
     Example:
         >>> labels = TokenLabels(["[CLS]", "pump", "##s"], [b"", b"pump", b"s"], [True, True, False], [0])
@@ -40,22 +40,22 @@ class TokenLabels(tf.Module):
         known = set(special)
         self._names, self._texts = tf.constant([*names]), tf.constant([*texts])
         self._begins = tf.constant(
-            [begin or text[:1].isspace() or _is_alone(text) for begin, text in zip(begins, texts, strict=True)]
+            [begin or text[:1].isspace() or _is_unspaced(text) for begin, text in zip(begins, texts, strict=True)]
         )
         self._ends = tf.constant([text[-1:].isspace() and not text.isspace() for text in texts])
         self._blank = tf.constant([text.isspace() for text in texts])
         self._special = tf.constant([number in known for number in range(len(names))])
 
     def __call__(self, token_ids: Any, padding_mask: Any) -> dict[str, tf.Tensor]:
-        """Describe tokens (B, T), of which a mask tells the real ones.
+        """Describe tokens (B, T) under a padding mask.
 
         Returns:
-            (B, T) each: `tokens`, their names; `words` int32, the number of the word that each is part of, from 0;
-            `word_texts`, these words; `is_special` bool. At padding "" and 0.
+            (B, T) each: `tokens`, their names; `words` int32, the number of the word of each token, from 0;
+            `word_texts`, the words; `is_special` bool. Padding has "" and 0.
         """
         token_ids, real = tf.cast(token_ids, tf.int32), tf.cast(padding_mask, tf.bool)
         special, ends, blank = (tf.gather(table, token_ids) for table in (self._special, self._ends, self._blank))
-        begins = tf.gather(self._begins, token_ids) & ~_behind(blank) | special | _behind(special | ends)
+        begins = tf.gather(self._begins, token_ids) & ~_after(blank) | special | _after(special | ends)
         first = tf.range(tf.shape(token_ids)[1]) == 0
         words = tf.cumsum(tf.cast(begins & ~first, tf.int32), axis=1)
         texts = tf.where(
@@ -71,42 +71,42 @@ class TokenLabels(tf.Module):
         }
 
 
-def labels_of(preprocessor: Preprocessor) -> TokenLabels:
-    """Return the labels of the tokens that a preprocessor makes, of a translator's those of sources; else their ids."""
+def source_token_labels(preprocessor: Preprocessor) -> TokenLabels:
+    """Return the labels of a preprocessor's tokens (of sources in a translator); ids if tokens have no names."""
     if isinstance(preprocessor, Language):
-        return _of_language(preprocessor)
+        return _language_labels(preprocessor)
     if isinstance(preprocessor, SentencePiece):
-        return _of_pieces(preprocessor.tokens, preprocessor.source_special_ids)
+        return _piece_labels(preprocessor.tokens, preprocessor.source_special_ids)
     names = getattr(preprocessor, "tokens", None)
-    if names is None:  # of a user's own
+    if names is None:  # a custom preprocessor without names
         names = [str(number) for number in range(preprocessor.sizes["vocabulary_size"])]
     texts = [name.removeprefix(CONTINUES).encode() for name in names]
     begins = [not name.startswith(CONTINUES) for name in names]
     return TokenLabels(names, texts, begins, [number for number, name in enumerate(names) if name in (START, END)])
 
 
-def target_labels_of(preprocessor: SentencePiece) -> TokenLabels:
-    """Return the labels of the tokens of the targets that a translator writes."""
-    return _of_pieces(preprocessor.target_tokens, preprocessor.target_special_ids)
+def target_token_labels(preprocessor: SentencePiece) -> TokenLabels:
+    """Return the labels of the target tokens of a translator."""
+    return _piece_labels(preprocessor.target_tokens, preprocessor.target_special_ids)
 
 
-def _of_pieces(names: Sequence[str], special: Collection[int]) -> TokenLabels:
+def _piece_labels(names: Sequence[str], special: Collection[int]) -> TokenLabels:
     return TokenLabels(
         names, [name.replace(SPACE, " ").encode() for name in names], [name[:1] == SPACE for name in names], special
     )
 
 
-def _of_language(language: Language) -> TokenLabels:
+def _language_labels(language: Language) -> TokenLabels:
     texts = language.token_bytes
     special = [number for number, text in enumerate(texts) if not text]
     names = [text or name.encode() for text, name in zip(texts, language.tokens, strict=True)]
     return TokenLabels(names, texts, [False] * len(texts), special)
 
 
-def _behind(marked: tf.Tensor) -> tf.Tensor:
-    """Mark what stands behind marked tokens (B, T)."""
+def _after(marked: tf.Tensor) -> tf.Tensor:
+    """Mark the tokens after marked tokens (B, T)."""
     return tf.pad(marked[:, :-1], [[0, 0], [1, 0]])
 
 
-def _is_alone(text: bytes) -> bool:
+def _is_unspaced(text: bytes) -> bool:
     return bool(text) and text[0] in EAST_ASIAN

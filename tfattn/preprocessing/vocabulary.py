@@ -1,4 +1,4 @@
-"""The vocabulary of word pieces, read from a vocab.txt or learned from the user's texts."""
+"""The WordPiece vocabulary, read from a vocab.txt or trained on texts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tfattn.errors import DataError
 from tfattn.preprocessing.characters import normalizer
-from tfattn.preprocessing.counted_words import repeated
+from tfattn.preprocessing.word_counts import repeat_words
 
 PADDING, UNKNOWN, START, END, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-CONTINUES = "##"  # begins the pieces that continue a word
+CONTINUES = "##"  # the prefix of pieces that continue a word
 
-LONGEST_WORD = 100  # characters; longer words are unknown, as in the reference
-LONGEST_TOKEN = 256  # bytes; tf-text takes no longer ones
+MAX_WORD_LENGTH = 100  # characters; longer words are unknown, as in the reference
+MAX_TOKEN_BYTES = 256  # tf-text has no longer tokens
 _MIN_FREQUENCY = 2  # of a piece in the texts
 
 
@@ -36,7 +36,7 @@ class Vocabulary:
 
     @property
     def has_capitals(self) -> bool:
-        """Whether some words are not in lower case, so that texts must not be folded."""
+        """Whether any word has capitals, so that case must not be folded."""
         return any(token.isalpha() and token != token.lower() for token in self.tokens)
 
     @staticmethod
@@ -44,8 +44,8 @@ class Vocabulary:
         """Read a vocab.txt: UTF-8, one token per line, the first line is id 0.
 
         Raises:
-            DataError: there is no such file, it is not UTF-8, has an empty line, has a token twice or one that is too
-                long, or lacks one of [PAD], [UNK], [CLS], [SEP].
+            DataError: the file is missing, is not UTF-8, has an empty line, a repeated or too long token, or lacks
+                any of [PAD], [UNK], [CLS], [SEP].
         """
         path = Path(path)
         try:
@@ -73,14 +73,14 @@ class Vocabulary:
 
     @staticmethod
     def train(texts: Iterable[str], *, size: int, lower_case: bool, strip_accents: bool) -> "Vocabulary":
-        """Learn the pieces of texts: all characters, then the most frequent pairs of pieces.
+        """Train the vocabulary: start from all characters, and join the most frequent pairs of pieces.
 
-        The same texts, in any order, give the same vocabulary, which begins with [PAD] [UNK] [CLS] [SEP] [MASK].
+        The vocabulary is independent of the order of the texts, and starts with [PAD] [UNK] [CLS] [SEP] [MASK].
 
         Args:
             texts: the texts, read once.
-            size: the most tokens to learn, special ones included. There are fewer when no other pair occurs twice.
-                When there is not even room for all characters, the rarest become [UNK].
+            size: the maximum number of tokens, special tokens included. There are fewer if no further pair occurs
+                twice. If all characters do not fit, the rarest become [UNK].
             lower_case: whether to fold case.
             strip_accents: whether to drop accents.
 
@@ -91,7 +91,7 @@ class Vocabulary:
         split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
         words: Counter[str] = Counter()
         for text in texts:
-            words.update(word for word, _ in split(clean(text)) if len(word) <= LONGEST_WORD)
+            words.update(word for word, _ in split(clean(text)) if len(word) <= MAX_WORD_LENGTH)
         if not words:
             raise DataError(
                 "there are no words to learn a vocabulary from",
@@ -104,7 +104,7 @@ class Vocabulary:
 
 
 def _alphabet(words: Mapping[str, int], *, room: int) -> list[str]:
-    """Choose the most frequent characters, as many as there is room for, with the forms that continue words."""
+    """Return the most frequent characters that fit, and their forms that continue words."""
     counts: Counter[str] = Counter()
     inside: set[str] = set()
     for word, count in words.items():
@@ -112,7 +112,7 @@ def _alphabet(words: Mapping[str, int], *, room: int) -> list[str]:
         for character in word:
             counts[character] += count
     characters, continuing = [], []
-    for character in sorted(counts, key=lambda one: (-counts[one], one)):
+    for character in sorted(counts, key=lambda item: (-counts[item], item)):
         room -= 2 if character in inside else 1
         if room < 0:
             break
@@ -122,22 +122,22 @@ def _alphabet(words: Mapping[str, int], *, room: int) -> list[str]:
 
 
 def _learn(words: Mapping[str, int], known: list[str], size: int) -> tuple[str, ...]:
-    """Learn pieces by `tokenizers`, and return them after the known tokens."""
+    """Train pieces with `tokenizers`, and return the known tokens and the pieces."""
     tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
         min_frequency=_MIN_FREQUENCY,
-        # The trainer numbers characters in the order in which a hash table happens to hold them, and chooses between
-        # equally frequent pairs by these numbers. Naming all of them beforehand makes the result repeatable.
+        # The trainer numbers characters in the order of a hash table, and these numbers decide between equally
+        # frequent pairs. Listing all characters makes the result reproducible.
         special_tokens=known,
         show_progress=False,
     )
     characters = {token for token in known if len(token) == 1}
     legible = {word: count for word, count in words.items() if characters.issuperset(word)}
-    tokenizer.train_from_iterator(repeated(legible), trainer)
+    tokenizer.train_from_iterator(repeat_words(legible), trainer)
     ids = tokenizer.get_vocab(with_added_tokens=False)
-    return tuple(token for token in sorted(ids, key=ids.__getitem__) if _bytes(token) <= LONGEST_TOKEN)
+    return tuple(token for token in sorted(ids, key=ids.__getitem__) if _bytes(token) <= MAX_TOKEN_BYTES)
 
 
 def _bytes(token: str) -> int:
@@ -155,11 +155,11 @@ def _check(tokens: tuple[str, ...], path: Path) -> None:
                 received=f"{token!r} again, first in line {lines[token]}",
                 remedy="Rename one of them, say to [unused1]; removing a line would renumber all that follow.",
             )
-        if not 0 < _bytes(token) <= LONGEST_TOKEN or "\0" in token:
+        if not 0 < _bytes(token) <= MAX_TOKEN_BYTES or "\0" in token:
             raise DataError(
                 "a line of the vocabulary is not a token",
                 where=f"{path}:{line}",
-                expected=f"1 to {LONGEST_TOKEN} bytes, none of them NUL",
+                expected=f"1 to {MAX_TOKEN_BYTES} bytes, none of them NUL",
                 received=f"{_bytes(token)} bytes" if token else "an empty line",
                 remedy="Write any unused name there, say [unused1]; removing a line would renumber all that follow.",
             )

@@ -1,4 +1,4 @@
-"""Characters or words as tokens, each of them whole: those of the training texts, and one for all others."""
+"""Character-level and word-level tokenization, with the tokens of the training texts and an unknown token."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,9 +11,8 @@ from typing_extensions import TypedDict
 from tfattn import files
 from tfattn.errors import DataError, TfattnError
 from tfattn.features import TEXT
-from tfattn.preprocessing.joined_tokens import JoinedTokens
-from tfattn.preprocessing.language import Language
-from tfattn.preprocessing.passages import counted
+from tfattn.preprocessing.language import Detokenizer, Language
+from tfattn.preprocessing.passages import count_strings
 from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN
 from tfattn.preprocessing.unknown import Unknown
 
@@ -33,14 +32,14 @@ class Settings(TypedDict):
 
 
 class WholeTokens(Language):
-    """What is common to characters and words: a list of tokens, to which `<unk>` and `<eos>` belong.
+    """The base class of character-level and word-level tokenizers, with `<unk>` and `<eos>`.
 
-    A subclass says how a text is divided, and what each token adds to a text.
+    A subclass defines how a text is split, and the bytes of each token.
 
     Args:
         vocabulary: `train` or `pretrained`.
-        vocabulary_size: the most tokens, `<unk>` and `<eos>` included, of which the most frequent ones are kept.
-        max_length: the longest sequence in tokens: of a window of text, and of a prompt.
+        vocabulary_size: the maximum number of tokens, `<unk>` and `<eos>` included; the most frequent are kept.
+        max_length: the maximum length of a text window and of a prompt, in tokens.
     """
 
     def __init__(self, *, vocabulary: str, vocabulary_size: int | None, max_length: int):
@@ -51,16 +50,16 @@ class WholeTokens(Language):
         self._adopted: list[str] | None = None
         self._tokens: list[str] | None = None
 
-    def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Divide texts (B,), UTF-8, into strings, ragged (B, (T))."""
+    def split_strings(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Split texts (B,), UTF-8, into strings, ragged (B, (T))."""
         raise NotImplementedError
 
     def bytes_of(self, token: str) -> bytes:
-        """Return what a token adds to a text."""
+        """Return the bytes that a token adds to a text."""
         raise NotImplementedError
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """List the tokens of the rows, the most frequent first, or take those that were adopted.
+        """List the tokens of the rows, the most frequent first, or use the adopted tokens.
 
         Raises:
             ConfigError: the vocabulary is still `pretrained`.
@@ -70,7 +69,7 @@ class WholeTokens(Language):
         if self._adopted is not None:
             self._use(list(self._adopted))
             return
-        counts = counted((row[TEXT] for row in rows), self.divided)
+        counts = count_strings((row[TEXT] for row in rows), self.split_strings)
         if not counts:
             raise DataError(
                 "there is no text to list the tokens of",
@@ -96,7 +95,7 @@ class WholeTokens(Language):
         return {} if self._adopted is None else {"vocabulary": files.digest(list(self._adopted))}
 
     def save(self, folder: Path) -> None:
-        """Write vocab.json, which gives the id of each token, and tokenizer_config.json."""
+        """Write vocab.json, with the id of each token, and tokenizer_config.json."""
         files.write_json(Path(folder) / _VOCABULARY, {token: number for number, token in enumerate(self._fitted)})
         settings: Settings = {"tokenizer_class": type(self).__name__, "model_max_length": self.max_length}
         files.write_json(Path(folder) / _SETTINGS, settings)
@@ -138,7 +137,7 @@ class WholeTokens(Language):
 
     def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
         _ = self._fitted
-        strings = self.divided(texts)
+        strings = self.split_strings(texts)
         return strings.with_values(self._table.lookup(strings.values))
 
     def detokenize(self, token_ids: Any) -> tf.Tensor:
@@ -146,13 +145,13 @@ class WholeTokens(Language):
         return self._join(token_ids)
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        strings = self.divided(fields[TEXT]).values
+        strings = self.split_strings(fields[TEXT]).values
         is_unknown = (self._table.lookup(strings) == self._unknown_id) & (strings != UNKNOWN)
         return {TEXT: Unknown.of(tf.size(strings), strings[is_unknown].numpy())}
 
     @property
     def unknown_remedy(self) -> str:
-        return "Raise `vocabulary_size`, or take `byte_bpe`, to which no text is unknown."
+        return "Raise `vocabulary_size`, or use `byte_bpe`, for which no text is unknown."
 
     @property
     def _fitted(self) -> list[str]:
@@ -163,22 +162,22 @@ class WholeTokens(Language):
     def _use(self, tokens: list[str]) -> None:
         self._tokens = tokens
         self._unknown_id = tokens.index(UNKNOWN)
-        found = {token: number for number, token in enumerate(tokens) if token != END}  # no text ends by what it says
+        found = {token: number for number, token in enumerate(tokens) if token != END}  # <eos> is not parsed in texts
         entries = tf.lookup.KeyValueTensorInitializer(list(found), list(found.values()), tf.string, tf.int32)
         self._table = tf.lookup.StaticHashTable(entries, self._unknown_id)
-        self._join = JoinedTokens(self.token_bytes)
+        self._join = Detokenizer(self.token_bytes)
 
 
 class CharacterTokens(WholeTokens):
-    """Characters as tokens: those of the training texts, and `<unk>` for all others.
+    """Character-level tokenizer; characters that are not in the training texts are `<unk>`.
 
-    What is not UTF-8 counts as U+FFFD, and so does `<unk>` where tokens become text again.
+    Invalid UTF-8 is read as U+FFFD, and `<unk>` is decoded as U+FFFD.
 
     Args:
-        vocabulary: `train` to list the tokens of the training rows, `pretrained` to take those of the weights that the
-            model starts from.
-        vocabulary_size: the most tokens, `<unk>` and `<eos>` included; by default every character of the texts is one.
-        max_length: the longest sequence in tokens: of a window of text, and of a prompt.
+        vocabulary: `train` to list the tokens of the training rows, `pretrained` to use the tokens of the pretrained
+            weights.
+        vocabulary_size: the maximum number of tokens, `<unk>` and `<eos>` included; by default all characters.
+        max_length: the maximum length of a text window and of a prompt, in tokens.
 
     Example:
         tokenizer = CharacterTokens()
@@ -191,7 +190,7 @@ class CharacterTokens(WholeTokens):
     ):
         super().__init__(vocabulary=vocabulary, vocabulary_size=vocabulary_size, max_length=max_length)
 
-    def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
+    def split_strings(self, texts: tf.Tensor) -> tf.RaggedTensor:
         return tf.strings.unicode_split(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
 
     def bytes_of(self, token: str) -> bytes:
@@ -199,15 +198,15 @@ class CharacterTokens(WholeTokens):
 
 
 class WordTokens(WholeTokens):
-    """Words as tokens, of texts that are divided by blanks already, as the files of the Penn Treebank are.
+    """Word-level tokenizer of texts that are tokenized by blanks already, such as the Penn Treebank.
 
-    A word that is not listed is `<unk>`, as that word itself is. Joined again, words have one blank between them.
+    An unlisted word is `<unk>`, and so is the word `<unk>` itself. Decoding joins words with single blanks.
 
     Args:
-        vocabulary: `train` to list the tokens of the training rows, `pretrained` to take those of the weights that the
-            model starts from.
-        vocabulary_size: the most tokens, `<unk>` and `<eos>` included; by default every word of the texts is one.
-        max_length: the longest sequence in tokens: of a window of text, and of a prompt.
+        vocabulary: `train` to list the tokens of the training rows, `pretrained` to use the tokens of the pretrained
+            weights.
+        vocabulary_size: the maximum number of tokens, `<unk>` and `<eos>` included; by default all words.
+        max_length: the maximum length of a text window and of a prompt, in tokens.
 
     Example:
         tokenizer = WordTokens()
@@ -220,7 +219,7 @@ class WordTokens(WholeTokens):
     ):
         super().__init__(vocabulary=vocabulary, vocabulary_size=vocabulary_size, max_length=max_length)
 
-    def divided(self, texts: tf.Tensor) -> tf.RaggedTensor:
+    def split_strings(self, texts: tf.Tensor) -> tf.RaggedTensor:
         return tf.strings.split(texts)
 
     def bytes_of(self, token: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Entities that begin and end where words do, in the graph."""
+"""Alignment of entities to word boundaries, in the graph."""
 
 import tensorflow as tf
 
@@ -12,39 +12,39 @@ _UNSPACED = r".*[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanm
 _NO_SPACE = r"[^\s\p{Z}]*"
 
 
-def at_word_bounds(texts: tf.Tensor, label_ids: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor, is_part: tf.Tensor):
-    """Change labels so that no entity begins or ends inside a word, and none is punctuation alone.
+def align_to_words(texts: tf.Tensor, label_ids: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor, is_part: tf.Tensor):
+    """Change labels so that no entity starts or ends inside a word or is only punctuation.
 
-    BERT divides a word such as "Soviet-era" into the parts "Soviet", "-" and "era", and a tagger labels each part. A
-    word reaches from the first to the last part between two white spaces that is not punctuation, and has the label of
-    its first part. Punctuation before it keeps its label where the word continues the same entity, and punctuation
-    after it where it continues the entity of the word; else it gets none. Scripts that are written without spaces are
-    left as they are labelled, but for entities of punctuation alone.
+    BERT divides a word such as "Soviet-era" into the parts "Soviet", "-" and "era", and a tagger labels each part.
+    Between two white spaces, the word spans the first to the last part that is not punctuation, and has the label of
+    its first part. Punctuation before the word keeps its label if the word continues its entity; punctuation after it
+    keeps its label if it continues the entity of the word; other punctuation gets O. Labels of scripts without spaces
+    are unchanged, except for entities of only punctuation.
 
     Args:
         texts: (B,) UTF-8.
-        label_ids: (B, W) int32, of parts in their order: 0 is O, 2 k + 1 is B of type k, 2 k + 2 is I.
-        starts, ends: (B, W) int32, the first character of each part, and the one after its last.
-        is_part: (B, W) bool, False where a row has fewer parts; these come last.
+        label_ids: (B, W) int32, the labels of parts in order: 0 is O, 2 k + 1 is B of type k, 2 k + 2 is I.
+        starts, ends: (B, W) int32, the start and the end of each part, the end excluded.
+        is_part: (B, W) bool, False for padding at the end of a row.
 
     Returns:
-        (B, W) int32, the changed labels; 0 where there is no part.
+        (B, W) int32, the changed labels; 0 for padding.
 
     Example:
         >>> text, starts, ends = tf.constant(["Soviet-era"]), tf.constant([[0, 6, 7]]), tf.constant([[6, 7, 10]])
-        >>> at_word_bounds(text, tf.constant([[1, 2, 0]]), starts, ends, ends > 0).numpy().tolist()
+        >>> align_to_words(text, tf.constant([[1, 2, 0]]), starts, ends, ends > 0).numpy().tolist()
         [[1, 2, 2]]
     """
     labels = tf.ragged.boolean_mask(tf.cast(label_ids, tf.int32), is_part)
     rows = tf.cast(labels.value_rowids(), tf.int32)
-    changed = _changed(
+    changed = _relabel(
         labels.values, rows, *_kinds(texts, *(tf.ragged.boolean_mask(one, is_part) for one in (starts, ends)))
     )
     return tf.scatter_nd(tf.where(is_part), changed, tf.shape(label_ids, tf.int64))
 
 
 def _kinds(texts: tf.Tensor, starts: tf.RaggedTensor, ends: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Tell of N parts which are punctuation, which can end a word, and which chunk between white spaces each is in."""
+    """Return which of N parts are punctuation, which are inside words, and the white-space chunk of each."""
     parts = substrings(texts, starts, ends).values
     is_punctuation = tf.strings.regex_full_match(parts, _PUNCTUATION)
     after_apostrophe = _shifted(tf.strings.regex_full_match(parts, _APOSTROPHE))
@@ -54,16 +54,16 @@ def _kinds(texts: tf.Tensor, starts: tf.RaggedTensor, ends: tf.RaggedTensor) -> 
     has_space = tf.logical_not(tf.strings.regex_full_match(substrings(texts, before, starts).values, _NO_SPACE))
     chunks = _numbered(tf.logical_or(is_first_of_row, has_space))
     is_unspaced = tf.math.segment_max(tf.cast(tf.strings.regex_full_match(parts, _UNSPACED), tf.int32), chunks) > 0
-    # A part of a script without spaces is a chunk by itself, and so has nothing to agree with.
+    # Each part of a script without spaces is a chunk of its own.
     chunks = _numbered(tf.logical_or(_differs(chunks), tf.gather(is_unspaced, chunks)))
     is_inner = tf.logical_not(tf.logical_or(is_punctuation, is_clitic))
     is_after_word = _sum_within(tf.cast(is_inner, tf.int32), chunks) > 0
-    # A clitic follows a word: "'s-Hertogenbosch" begins with none.
+    # A clitic follows a word: "'s" in "'s-Hertogenbosch" is no clitic.
     is_inner = tf.logical_or(is_inner, tf.logical_and(is_clitic, tf.logical_not(is_after_word)))
     return is_punctuation, is_inner, chunks
 
 
-def _changed(
+def _relabel(
     labels: tf.Tensor, rows: tf.Tensor, is_punctuation: tf.Tensor, is_inner: tf.Tensor, chunks: tf.Tensor
 ) -> tf.Tensor:
     """Change the labels of N parts."""
@@ -75,7 +75,7 @@ def _changed(
     is_trailing = tf.logical_and(has_word, before == tf.gather(of_chunk, chunks))
     is_trailing = tf.logical_and(is_trailing, tf.logical_not(is_inner))
 
-    # The word has the label of its first part, the others continue it.
+    # The word has the label of its first part; the other parts continue it.
     is_first = tf.logical_and(is_inner, before == 0)
     first_labels = tf.math.segment_max(tf.where(is_first, labels, 0), chunks)
     inside = 2 * tf.gather((first_labels + 1) // 2, chunks)
@@ -83,7 +83,7 @@ def _changed(
     is_single = tf.logical_not(has_word)
     labels = tf.where(tf.logical_or(tf.logical_or(is_first, is_outer), is_single), labels, inside)
 
-    # Punctuation around it belongs to the same entity, or to none; so does what is between it and the word.
+    # Punctuation around the word, and between that and the word, belongs to the same entity or to none.
     following = tf.concat([labels[1:], [0]], 0)
     breaks_before = tf.logical_and(is_leading, following != 2 * ((labels + 1) // 2))
     breaks_after = tf.logical_and(is_trailing, tf.logical_or(labels != inside, inside == 0))
@@ -93,7 +93,7 @@ def _changed(
     )
     labels = tf.where(tf.logical_and(is_outer, broken), 0, labels)
 
-    # Entities of punctuation alone are none.
+    # Remove entities of only punctuation.
     types = (labels + 1) // 2
     is_new = tf.logical_or(_differs(rows), tf.logical_or(labels % 2 == 1, _differs(types)))
     runs = _numbered(is_new)
@@ -108,7 +108,7 @@ def _sum_within(values: tf.Tensor, chunks: tf.Tensor, *, reverse: bool = False) 
 
 
 def _differs(values: tf.Tensor) -> tf.Tensor:
-    """Tell which of N values differ from the one before; the first does."""
+    """Return which of N values differ from the value before; the first always does."""
     return tf.concat([tf.ones_like(values[:1], tf.bool), values[1:] != values[:-1]], 0)
 
 
@@ -117,5 +117,5 @@ def _shifted(flags: tf.Tensor) -> tf.Tensor:
 
 
 def _numbered(is_first: tf.Tensor) -> tf.Tensor:
-    """Compute the number of each of N parts' group, from 0, by the parts that begin one."""
+    """Compute the group number of each of N parts, from 0, given the first parts of groups."""
     return tf.cumsum(tf.cast(is_first, tf.int32)) - 1

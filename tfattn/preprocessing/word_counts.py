@@ -1,54 +1,55 @@
-"""Counts of words, in memory that does not follow the number of texts."""
+"""Counts of words, in memory that is independent of the number of texts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 
 import numpy as np
 
-# Different words that are counted at once, in about 100 bytes each.
-MOST_COUNTED = 10_000_000
+# Distinct words that are counted at once; each takes about 100 bytes.
+MAX_WORDS = 10_000_000
+_WORDS_PER_TEXT = 1000
 
 
 class WordCounts:
-    """Counts words; where too many different ones occur, the rarest are forgotten.
+    """Word counts whose rarest words are pruned when there are too many distinct words.
 
-    Whenever there are more than `most`, those that occurred once are dropped, the next time those that occurred twice
-    at most, and so on, as the word2vec tool does (ReduceVocab, above 21 million). So the count of a word that was rare
-    at such a time is too low, and the word may be missing; words that are frequent everywhere are counted exactly.
+    The first pruning drops words that occurred once, the next drops words that occurred at most twice, and so on, as
+    the word2vec tool does (ReduceVocab, above 21 million). The count of a word that was rare at a pruning is too low,
+    and the word may be missing. Words that are frequent everywhere are counted exactly.
 
     Args:
-        most: different words that are kept.
+        max_words: the number of distinct words above which rare words are pruned.
 
     Attributes:
         counts: how often each word occurs.
-        total: words, those that were forgotten included.
+        total: the number of words, pruned words included.
     """
 
-    def __init__(self, most: int = MOST_COUNTED):
+    def __init__(self, max_words: int = MAX_WORDS):
         self.counts: Counter[str] = Counter()
         self.total = 0
-        self._most = most
-        self._rare = 0  # counts up to this were forgotten the last time
+        self._max_words = max_words
+        self._pruned_count = 0  # the highest count that the last pruning dropped
 
     def add(self, texts: Sequence[list[str]]) -> None:
-        """Count the words of some more texts."""
+        """Count the words of further texts."""
         self.counts.update(chain.from_iterable(texts))
         self.total += sum(map(len, texts))
-        while len(self.counts) > self._most:
-            self._rare += 1
-            self.counts = Counter({word: count for word, count in self.counts.items() if count > self._rare})
+        while len(self.counts) > self._max_words:
+            self._pruned_count += 1
+            self.counts = Counter({word: count for word, count in self.counts.items() if count > self._pruned_count})
 
 
 class NumberedWords(WordCounts):
-    """Counts words, and gives each a number when it first occurs: one that was forgotten gets a new number."""
+    """Word counts that also assign an id to each word when it first occurs; a pruned word gets a new id."""
 
-    def __init__(self, most: int = MOST_COUNTED):
-        super().__init__(most)
+    def __init__(self, max_words: int = MAX_WORDS):
+        super().__init__(max_words)
         self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
 
-    def numbers_of(self, texts: Sequence[list[str]]) -> np.ndarray:
-        """Count the words of some texts, one after the other, and return their numbers: (N,) int32."""
+    def add_and_number(self, texts: Sequence[list[str]]) -> np.ndarray:
+        """Count the words of texts and return their ids, all texts concatenated: (N,) int32."""
         self.add(texts)
         found = map(self._numbers.__getitem__, chain.from_iterable(texts))
         numbers = np.fromiter(found, np.int32, sum(map(len, texts)))
@@ -57,23 +58,30 @@ class NumberedWords(WordCounts):
                 del self._numbers[word]
         return numbers
 
-    def places_in(self, words: Sequence[str], *, others: int) -> np.ndarray:
-        """Return for each number the place of its word in a list, or `others`: int32."""
-        places = np.full(max(self._numbers.values(), default=-1) + 1, others, np.int32)
-        places[[self._numbers[word] for word in words]] = range(len(words))
-        return places
+    def index_map(self, words: Sequence[str], *, others: int) -> np.ndarray:
+        """Return, for each id, the index of its word in a list, or `others`: int32."""
+        indices = np.full(max(self._numbers.values(), default=-1) + 1, others, np.int32)
+        indices[[self._numbers[word] for word in words]] = range(len(words))
+        return indices
 
 
 def most_frequent(
     counts: Mapping[str, int], *, min_count: int, size: int | None = None, without: frozenset[str] = frozenset()
 ) -> list[tuple[str, int]]:
-    """List words and their counts, the most frequent first, and of equally frequent ones by the word.
+    """List words and their counts, the most frequent first; equally frequent words are sorted.
 
     Args:
-        counts: of all words.
-        min_count: of a word that is listed.
-        size: the most words; None for all.
-        without: words that are not listed.
+        counts: how often each word occurs.
+        min_count: the lowest count of a listed word.
+        size: the maximum number of words; None for all.
+        without: words to leave out.
     """
     found = [(word, count) for word, count in counts.items() if count >= min_count and word not in without]
-    return sorted(found, key=lambda one: (-one[1], one[0]))[:size]
+    return sorted(found, key=lambda item: (-item[1], item[0]))[:size]
+
+
+def repeat_words(counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield texts in which each word occurs as often as it was counted, for trainers of `tokenizers`."""
+    for word, occurrences in counts.items():
+        for start in range(0, occurrences, _WORDS_PER_TEXT):
+            yield " ".join([word] * min(_WORDS_PER_TEXT, occurrences - start))

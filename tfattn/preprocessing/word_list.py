@@ -1,4 +1,4 @@
-"""A list of words and how often each occurs in the training texts, as a file that other tools can read."""
+"""The word list of a corpus, with counts, as a tab-separated file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from tfattn import files
 from tfattn.errors import DataError
 
-VOCABULARY = "vocabulary.tsv"  # a word, a tab and its count in each line
+VOCABULARY = "vocabulary.tsv"  # each line: a word, a tab and its count
 _REMEDY = "Prepare the data again."
 
 
@@ -17,16 +17,16 @@ class WordList(NamedTuple):
     """Words, the most frequent first.
 
     Attributes:
-        words: V of them.
-        counts: (V,) int64.
+        words: the V words.
+        counts: the count of each word, (V,) int64.
     """
 
     words: tuple[str, ...]
     counts: np.ndarray
 
     @classmethod
-    def of(cls, counted: Sequence[tuple[str, int]]) -> "WordList":
-        """List words and their counts."""
+    def from_counts(cls, counted: Sequence[tuple[str, int]]) -> "WordList":
+        """Make a list from (word, count) pairs."""
         words, counts = zip(*counted, strict=True)
         return cls(words, np.array(counts, np.int64))
 
@@ -47,18 +47,18 @@ class WordList(NamedTuple):
         before = None
         for number, (word, count) in enumerate(read_table(path, 2), start=1):
             if not count.isdecimal() or word in found or before is not None and int(count) > before:
-                raise damaged(path, number, "words, each once, and their counts, the highest first", [word, count])
+                raise damaged_line(path, number, "words, each once, and their counts, the highest first", [word, count])
             found[word] = before = int(count)
         if not found:
             raise DataError("the file is damaged: it lists no words", where=str(path), remedy=_REMEDY)
-        return cls.of(list(found.items()))
+        return cls.from_counts(list(found.items()))
 
 
 def read_table(path: Path, columns: int) -> list[list[str]]:
-    """Read the lines of a file, each of so many values with tabs between them.
+    """Read a tab-separated file with the given number of columns.
 
     Raises:
-        DataError: it is missing, not UTF-8, or a line has more values or fewer, or an empty one; names the line.
+        DataError: it is missing, not UTF-8, or a line has another number of values or an empty value; names the line.
     """
     try:
         text = files.read_bytes(path, remedy=_REMEDY).decode()
@@ -69,12 +69,12 @@ def read_table(path: Path, columns: int) -> list[list[str]]:
         lines.pop()
     for number, line in enumerate(lines, start=1):
         if len(line) != columns or not all(line):
-            raise damaged(path, number, f"{columns} values with tabs between them", line)
+            raise damaged_line(path, number, f"{columns} values with tabs between them", line)
     return lines
 
 
-def damaged(path: Path, number: int, expected: str, line: Sequence[str]) -> DataError:
-    """Make the error of a line that is not as it was written; it has these values."""
+def damaged_line(path: Path, number: int, expected: str, line: Sequence[str]) -> DataError:
+    """Return the error for a damaged line with the given values."""
     return DataError(
         "the file is damaged",
         where=f"{path}:{number}",

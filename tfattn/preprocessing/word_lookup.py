@@ -1,22 +1,22 @@
-"""The ids of words in the graph, however they are written."""
+"""Lookup of word ids in the graph, independent of case and separators."""
 
 from collections.abc import Sequence
 
 import tensorflow as tf
 
 from tfattn.preprocessing.code_points import CodePointTable
-from tfattn.preprocessing.word_characters import BLANK, ENDS, NOTHING, Rules, pages
+from tfattn.preprocessing.word_characters import BLANK, PADDING, WORD_BREAK, Rules, pages
 
 UNKNOWN_ID = -1
-JOINT = "_"  # between the words of a phrase
+PHRASE_SEPARATOR = "_"  # between the words of a phrase, as in new_york
 
 
 class WordLookup(tf.Module):
-    """Looks words up, written as they may be: `New York`, `NEW YORK.` and `new_york` are all `new_york`.
+    """Lookup table of words after normalization: `New York`, `NEW YORK.` and `new_york` are all `new_york`.
 
     Args:
-        words: in the order of their ids.
-        rules: by which texts were divided.
+        words: the words in the order of their ids.
+        rules: the character rules of the segmentation.
 
     Example:
         lookup = WordLookup(["new_york", "is"], Rules(only_letters=True, lower_case=True, ascii=False))
@@ -32,15 +32,17 @@ class WordLookup(tf.Module):
         )
 
     def __call__(self, words: tf.Tensor) -> tf.Tensor:
-        """Look up words (B,), UTF-8: (B,) int32, -1 where one is unknown."""
-        return self._ids.lookup(self.spelled(words))
+        """Look up words (B,), UTF-8: (B,) int32, -1 for unknown words."""
+        return self._ids.lookup(self.normalize(words))
 
-    def spelled(self, words: tf.Tensor) -> tf.Tensor:
-        """Write words (B,) as the vocabulary does, whether they stand in it or not."""
+    def normalize(self, words: tf.Tensor) -> tf.Tensor:
+        """Normalize words (B,) to the form of the vocabulary, known or unknown."""
         characters = tf.strings.unicode_decode(words, "UTF-8", errors="replace", replacement_char=0xFFFD)
         entries = self._characters(characters.values)  # (N, 2)
-        becomes = tf.where(entries == ENDS, ord(BLANK), characters.values[:, None] + entries)
-        spelled = characters.with_values(tf.RaggedTensor.from_tensor(becomes)).merge_dims(1, 2)
-        is_there = tf.reshape(entries != NOTHING, [-1])
-        spelled = tf.strings.unicode_encode(tf.ragged.boolean_mask(spelled, spelled.with_values(is_there)), "UTF-8")
-        return tf.strings.reduce_join(tf.strings.split(spelled), axis=-1, separator=JOINT)
+        replacements = tf.where(entries == WORD_BREAK, ord(BLANK), characters.values[:, None] + entries)
+        normalized = characters.with_values(tf.RaggedTensor.from_tensor(replacements)).merge_dims(1, 2)
+        is_kept = tf.reshape(entries != PADDING, [-1])
+        normalized = tf.strings.unicode_encode(
+            tf.ragged.boolean_mask(normalized, normalized.with_values(is_kept)), "UTF-8"
+        )
+        return tf.strings.reduce_join(tf.strings.split(normalized), axis=-1, separator=PHRASE_SEPARATOR)

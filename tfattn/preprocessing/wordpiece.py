@@ -1,4 +1,4 @@
-"""WordPiece tokenization, as BERT's."""
+"""WordPiece tokenization, as in BERT."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,42 +20,42 @@ from tfattn.preprocessing.vocabulary import END, START, Vocabulary
 
 
 class WordPiece(Preprocessor):
-    """BERT's tokens of one text or a pair of texts, in the graph.
+    """BERT's tokenizer of a text or a pair of texts, in the graph.
 
     Sequences are [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with segment 1 after the first [SEP]; an empty
-    text has no pieces. Special tokens are not parsed in texts: `[MASK]` there is three words. A byte sequence that is
-    not UTF-8 counts as U+FFFD, as with Python's `errors="replace"`, and so is dropped. Where the second text
-    of a row is several, (B, N), each makes a sequence with the first, but an empty one, which is none.
+    text has no pieces. Special tokens are not parsed in texts: `[MASK]` there is three words. Invalid UTF-8
+    is read as U+FFFD, as with Python's `errors="replace"`, and so is dropped. If the last field is a list of texts,
+    (B, N), each text makes a sequence with the first field; empty texts are padding.
 
     Ids, segments, offsets and truncation are equal to those of the reference, `BertWordPieceTokenizer` of the
     `tokenizers` package, and so to `BertTokenizerFast` of transformers, with one difference if strip_accents is set:
     the reference puts the marks of a letter into canonical order before it drops most of them. Those that it keeps are
     U+08D4-08E1 1B44 1BAA 1BF2-1BF3 1DFB 302E-302F A953 A9C0 111C0 11235 1134D 11442 11446 116B6 11C3F 1D165-1D166
     1D16D-1D172 1E000-1E006 1E008-1E018 1E01B-1E021 1E023-1E024 1E026-1E02A 1E944-1E94A, and those in the musical notes
-    1D15E-1D164 1D1BB-1D1C0. Where one of these stands beside another mark, not in canonical order, this tokenizer keeps
-    the order of the text; the reference sorts them and gives one the other's offsets. The vocabularies of BERT
-    (uncased, cased, Chinese) have none of them: a word with one is [UNK] in both.
+    1D15E-1D164 1D1BB-1D1C0. If such a mark is next to another mark, not in canonical order, this tokenizer keeps the
+    order of the text; the reference sorts the marks and swaps their offsets. The vocabularies of BERT (uncased, cased,
+    Chinese) have none of these marks: a word with such a mark is [UNK] in both.
 
-    The table of characters is that of `tokenizers`, not of Google's tokenization.py, which asks the Unicode tables of
-    its Python. They differ in characters that are rare in text: `tokenizers` drops characters for private use
-    (U+E000-F8FF and planes 15 and 16), which Google's keeps; and it has an older Unicode, so that some 100 marks of
-    punctuation (such as U+061D, U+0C77 and U+2E55-2E5D) do not part words, some 380 combining marks (such as
+    The table of characters is that of `tokenizers`, not of Google's tokenization.py, which uses the Unicode
+    tables of Python. They differ in rare characters: `tokenizers` drops private-use characters (U+E000-F8FF and planes
+    15 and 16), which Google's keeps; and its Unicode version is older, so that some 100 punctuation marks (such as
+    U+061D, U+0C77 and U+2E55-2E5D) do not separate words, some 380 combining marks (such as
     U+07FD and U+0898-089F) are kept with strip_accents, and 13 format characters are kept.
 
     Args:
-        vocabulary: `train` to learn it from the training rows, `pretrained` to take that of the model's pretrained
+        vocabulary: `train` to train it on the training rows, `pretrained` to use the vocabulary of the pretrained
             weights, or the path of a vocab.txt.
-        vocabulary_size: the most tokens to learn when the vocabulary is trained.
-        lower_case: whether to fold case; by default as the pretrained model does, or else if the vocabulary has no
+        vocabulary_size: the maximum number of tokens of a trained vocabulary.
+        lower_case: whether to fold case; by default as the pretrained model does; without it, if the vocabulary has no
             capitals.
-        strip_accents: whether to drop accents; by default as the pretrained model does, or else as lower_case.
-        max_length: the longest sequence in tokens, [CLS] and [SEP]s included. Of a pair, the longer text is cut first.
-        doc_stride: read a longer text as several sequences, each of which begins so many tokens further on in it than
-            the one before; every one has the first text of a pair, or as much of it as fills half. Predictions of a
-            text are the mean of those of its sequences; metrics that are shown while training count sequences. Without
-            it the rest is cut.
-        max_query_length: of a pair that is read in windows, the most tokens of the first text, such as a question; the
-            rest of it is cut. By default half of the sequence.
+        strip_accents: whether to drop accents; by default as the pretrained model does; without it, as lower_case.
+        max_length: the maximum sequence length in tokens, [CLS] and [SEP]s included. The longer text of a pair is cut
+            first.
+        doc_stride: read a long text in windows that start this many tokens apart. Each window has the first text of a
+            pair, cut to half of the sequence. The prediction of a text is the mean over its windows; metrics during
+            training count windows. By default long texts are cut.
+        max_query_length: the maximum length of the first text of a pair in windows, such as a question. By default half
+            of the sequence.
         fields: the names of one text field or two.
 
     Raises:
@@ -101,11 +101,11 @@ class WordPiece(Preprocessor):
         self._pieces: Pieces | None = None
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
-        """Read the vocabulary, or learn it from the rows.
+        """Read the vocabulary, or train it on the rows.
 
         Raises:
             ConfigError: the vocabulary is still `pretrained`, or a row lacks a field.
-            DataError: vocab.txt is missing or is not one, or there are no words to learn from.
+            DataError: vocab.txt is missing or damaged, or there are no words to train on.
         """
         self.check_adopted()
         if self.vocabulary == TRAIN:
@@ -130,7 +130,7 @@ class WordPiece(Preprocessor):
         wordpiece_files.write(folder, self._fitted, sequences)
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote; the saved settings replace those of the constructor.
+        """Read what `save` wrote; the saved settings replace the arguments of the constructor.
 
         Raises:
             DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from
@@ -149,15 +149,15 @@ class WordPiece(Preprocessor):
         return self.vocabulary == PRETRAINED
 
     def adopt(self, *, vocabulary: Path, lower_case: bool | None, strip_accents: bool | None) -> None:
-        """Adopt the vocabulary of published weights, and how texts are folded before they are split.
+        """Adopt the vocabulary and the normalization of published weights.
 
         Args:
-            vocabulary: its file.
-            lower_case: whether to fold case; None where that is unknown.
-            strip_accents: whether to drop accents; None for as `lower_case`.
+            vocabulary: the path of vocab.txt.
+            lower_case: whether to fold case; None if unknown.
+            strip_accents: whether to drop accents; None for the same as `lower_case`.
         """
         self.vocabulary, self._adopted = str(vocabulary), (lower_case, strip_accents)
-        if self.lower_case is None:  # of texts that are folded otherwise, the accents are the user's matter, too
+        if self.lower_case is None:  # settings of the user replace the published settings
             self.lower_case = lower_case
             self.strip_accents = strip_accents if self.strip_accents is None else self.strip_accents
 
@@ -166,7 +166,7 @@ class WordPiece(Preprocessor):
         if self._adopted is None:
             return {}
         lower_case, strip_accents = self._adopted
-        is_usual = strip_accents in (None, lower_case)  # else it is stated
+        is_usual = strip_accents in (None, lower_case)  # other values are stated
         return {"lower_case": str(lower_case), **({} if is_usual else {"strip_accents": str(strip_accents)})}
 
     def locate(self, what: Located) -> None:
@@ -191,14 +191,14 @@ class WordPiece(Preprocessor):
 
     @property
     def pieces(self) -> Pieces:
-        """What splits its texts into word pieces."""
+        """The splitting of texts into word pieces."""
         return self._fitted
 
     def with_pieces(self, pieces: Any) -> "WordPiece":
-        """Return one like it for texts that are split otherwise; it reads no windows.
+        """Return a copy with another splitting of texts, and without windows.
 
         Args:
-            pieces: gives `ids` as Pieces does, of the same `vocabulary`.
+            pieces: has `ids` and `vocabulary` as `Pieces` has, with the same vocabulary.
         """
         other = WordPiece(max_length=self.max_length, fields=self.fields)
         other.lower_case, other.strip_accents, other._pieces = self.lower_case, self.strip_accents, pieces
@@ -208,17 +208,17 @@ class WordPiece(Preprocessor):
         """Tokenize texts.
 
         Args:
-            fields: for each name of `self.fields` the texts (B,), UTF-8; of the last it may be several, (B, N).
+            fields: the texts (B,), UTF-8, of each name of `self.fields`; the last may be lists of texts (B, N).
 
         Returns:
-            `token_ids` and `segment_ids`, each ragged (B, (T)) int32; of several texts (B, (N), (T)); with a
-            doc_stride (E, (T)), of as many sequences as that takes, and `example_rows` (E,) int64. After `locate`, also
-            where tokens of the last text stand in it, ragged as these, int32: `starts`, `ends` and `max_context`, and
-            of words `word_numbers`.
+            `token_ids` and `segment_ids`, each ragged (B, (T)) int32; (B, (N), (T)) for lists of texts; with a
+            doc_stride (E, (T)) for E windows, and `example_rows` (E,) int64. After `locate`, also the positions of
+            tokens in the last text, of the same shape, int32: `starts`, `ends` and `max_context`, and for words
+            `word_numbers`.
         """
         vocabulary = self._fitted.vocabulary
         if several := self._several(fields):
-            return {name: several.together(values) for name, values in self(several.each(fields)).items()}
+            return {name: several.regroup(values) for name, values in self(several.flatten(fields)).items()}
         texts = self._ids(fields)
         layout = self._layout(texts)
         start, end = vocabulary.id(START), vocabulary.id(END)
@@ -228,17 +228,17 @@ class WordPiece(Preprocessor):
             TOKEN_IDS: layout.fill([text.values for text in texts], [start, end, end]),
             SEGMENT_IDS: layout.fill(segments, [0, 0, 1]),
             **windows,
-            **self._places(fields, texts, layout),
+            **self._locations(fields, texts, layout),
         }
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Find rows that are longer than max_length and are cut: (B,) bool."""
+        """Find rows that are longer than max_length: (B,) bool."""
         if several := self._several(fields):
-            return several.any(self.truncated(several.each(fields)))
+            return several.any(self.truncated(several.flatten(fields)))
         return self._layout(self._ids(fields)).is_cut
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
-        """Count the pieces of the whole texts, and the words that are [UNK]."""
+        """Count the pieces of the untruncated texts, and the [UNK] words."""
         found = {name: self._fitted.unknown(tf.reshape(fields[name], [-1])) for name in self.fields}
         return {name: Unknown.of(pieces, words.numpy()) for name, (pieces, words) in found.items()}
 
@@ -251,22 +251,22 @@ class WordPiece(Preprocessor):
         return "Take a vocabulary of this language, with its pretrained weights, or let `vocabulary: train` learn one."
 
     def offsets(self, fields: dict[str, tf.Tensor]) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Find where the tokens of `self(fields)` stand in their texts.
+        """Return the character offsets of the tokens of `self(fields)`.
 
         Returns:
-            the start and the end of each token, the end excluded, each ragged as they are, int32, counted in code
-            points of the original text; 0 and 0 for [CLS] and [SEP]. Characters that are dropped are included within a
-            token, but not at its ends.
+            the start and the end of each token, the end excluded, ragged as the tokens, int32, in code points of the
+            original text; 0 and 0 for [CLS] and [SEP]. Dropped characters within a token are included, but not at its
+            ends.
         """
         spans = [self._fitted.spans(fields[name]) for name in self.fields]
         layout = self._layout([starts for starts, _ in spans])
         starts, ends = (layout.fill([side.values for side in sides], [0, 0, 0]) for sides in zip(*spans, strict=True))
         return starts, ends
 
-    def _places(
+    def _locations(
         self, fields: dict[str, tf.Tensor], texts: list[tf.RaggedTensor], layout: Layout
     ) -> dict[str, tf.RaggedTensor]:
-        """Find where the tokens of the last text stand in it."""
+        """Return the positions of the tokens in the last text."""
         if self.located is None:
             return {}
         names, find = {
@@ -275,8 +275,8 @@ class WordPiece(Preprocessor):
         }[self.located]
         others = [tf.zeros_like(text.values) for text in texts[:-1]]
         found = zip(names, find(fields[self.fields[-1]]), strict=True)
-        places = {name: layout.fill([*others, values.values], [0, 0, 0]) for name, values in found}
-        return places | {MAX_CONTEXT: layout.max_context()}
+        locations = {name: layout.fill([*others, values.values], [0, 0, 0]) for name, values in found}
+        return locations | {MAX_CONTEXT: layout.max_context()}
 
     @property
     def _fitted(self) -> Pieces:

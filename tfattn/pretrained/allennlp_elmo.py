@@ -12,26 +12,26 @@ from tfattn.pretrained import hdf5_file
 from tfattn.pretrained.contract import Pretrained, read_json
 
 OPTIONS, WEIGHTS = "options.json", "weights.hdf5"
-LONGEST = 50  # numbers of a word, as preprocessing/spelling.py has them; which TensorFlow runs
-LONGEST_SENTENCE = 512  # words; nothing limits it but memory
+MAX_CHARACTERS = 50  # per word, as in preprocessing/spelling.py, which imports TensorFlow
+MAX_SENTENCE_LENGTH = 512  # words; only memory limits it
 CHARACTERS = "char_embed"
 CELL = "RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
 DIRECTIONS = {"forward": 0, "backward": 1}
 
-# Our weights of an LSTM and AllenNLP's; what it reads and its own output are parts of one matrix there.
+# Weights of an LSTM in the model and in AllenNLP, which concatenates input and recurrent kernels.
 LSTM = {"kernel": "W_0[inputs]", "recurrent_kernel": "W_0[states]", "bias": "B", "projection": "W_P_0"}
 HIGHWAY = {"transform": "transform", "gate": "carry"}
-LETTERS = {"kernel": "W", "bias": "b"}
+PARAMETERS = {"kernel": "W", "bias": "b"}
 
 
 class AllenNlpElmo(Pretrained):
-    """Weights as AllenNLP and bilm-tf publish them.
+    """Weights as published by AllenNLP and bilm-tf.
 
-    Gates stand in another order there, and 1 is added to those that forget as they are run; the character 0, which
-    stands for nothing, has no row.
+    Their gates have another order, 1 is added to the bias of forget gates at run time, and the padding character 0 has
+    no row.
     """
 
-    looks_like = f"{OPTIONS} with `char_cnn` and {WEIGHTS} (ELMo of AllenNLP)"
+    description = f"{OPTIONS} with `char_cnn` and {WEIGHTS} (ELMo of AllenNLP)"
     weights = (WEIGHTS, OPTIONS)
     model = "elmo"
     preprocessor = "spelled_words"
@@ -43,13 +43,13 @@ class AllenNlpElmo(Pretrained):
     def sizes(self) -> dict[str, Any]:
         options = self._json(OPTIONS)
         lstm, words = (self._setting(options, name, OPTIONS) for name in ("lstm", "char_cnn"))
-        places = self._setting(words, "max_characters_per_token", OPTIONS)
-        if places != LONGEST:
+        max_characters = self._setting(words, "max_characters_per_token", OPTIONS)
+        if max_characters != MAX_CHARACTERS:
             raise CheckpointError(
                 "words have another number of characters",
                 where=str(self.folder / OPTIONS),
-                expected=f"max_characters_per_token {LONGEST}",
-                received=str(places),
+                expected=f"max_characters_per_token {MAX_CHARACTERS}",
+                received=str(max_characters),
             )
         if not lstm.get("use_skip_connections", False):
             raise CheckpointError(
@@ -68,14 +68,14 @@ class AllenNlpElmo(Pretrained):
         }
 
     def tokenization(self) -> dict[str, Any]:
-        return {}  # any word can be spelled
+        return {}  # character-based models have no vocabulary
 
     @property
     def max_length(self) -> int:
-        return LONGEST_SENTENCE
+        return MAX_SENTENCE_LENGTH
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Read the shapes of the tensors; of those that are taken apart, of each part."""
+        """Read the shapes of the tensors, and of both parts of concatenated kernels."""
         found = {}
         for name, shape in hdf5_file.shapes(self.folder, WEIGHTS).items():
             if name.endswith("/W_0"):
@@ -89,40 +89,40 @@ class AllenNlpElmo(Pretrained):
         if path == "words/characters/embeddings":
             return (CHARACTERS,)
         if found := re.fullmatch(r"words/(kernel|bias)_(\d+)", path):
-            return (f"CNN/{LETTERS[found[1]]}_cnn_{found[2]}",)
+            return (f"CNN/{PARAMETERS[found[1]]}_cnn_{found[2]}",)
         if found := re.fullmatch(r"words/highway_(\d+)/(transform|gate)/(kernel|bias)", path):
-            return (f"CNN_high_{found[1]}/{LETTERS[found[3]]}_{HIGHWAY[found[2]]}",)
+            return (f"CNN_high_{found[1]}/{PARAMETERS[found[3]]}_{HIGHWAY[found[2]]}",)
         if found := re.fullmatch(r"words/projection/(kernel|bias)", path):
-            return (f"CNN_proj/{LETTERS[found[1]]}_proj",)
+            return (f"CNN_proj/{PARAMETERS[found[1]]}_proj",)
         if found := re.fullmatch(r"lstm_(\d+)/(forward|backward)_(\w+)", path):
             cell = CELL.format(direction=DIRECTIONS[found[2]], layer=found[1])
             return (f"{cell}/{LSTM[found[3]]}",)
-        return (path,)  # there is none, as of the pooler
+        return (path,)  # not in the file, such as the pooler
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         names = list(names)
         arrays = hdf5_file.arrays(self.folder, {name.partition("[")[0] for name in names}, WEIGHTS)
-        return {name: _laid_out(name, arrays[name.partition("[")[0]]) for name in names}
+        return {name: _convert(name, arrays[name.partition("[")[0]]) for name in names}
 
 
-def _laid_out(name: str, value: np.ndarray) -> np.ndarray:
-    """Lay a tensor out as our variable."""
+def _convert(name: str, value: np.ndarray) -> np.ndarray:
+    """Convert a tensor to the layout of the variable."""
     if name == CHARACTERS:
         return np.concatenate([np.zeros_like(value[:1]), value])
     if re.fullmatch(r"CNN/W_cnn_\d+", name):
-        return value[0]  # (1, width, C, F), a convolution of pictures
+        return value[0]  # (1, width, C, F), a 2D convolution
     last = name.rpartition("/")[2]
     if last == "W_0[inputs]":
-        return _gates(value[: len(value) // 2])
+        return _reorder_gates(value[: len(value) // 2])
     if last == "W_0[states]":
-        return _gates(value[len(value) // 2 :])
+        return _reorder_gates(value[len(value) // 2 :])
     if last == "B":
-        i, f, g, o = np.split(_gates(value), 4)
+        i, f, g, o = np.split(_reorder_gates(value), 4)
         return np.concatenate([i, f + 1, g, o])
     return value
 
 
-def _gates(value: np.ndarray) -> np.ndarray:
-    """Bring gates into our order: i, g, f, o become i, f, g, o."""
+def _reorder_gates(value: np.ndarray) -> np.ndarray:
+    """Reorder gates: i, g, f, o become i, f, g, o."""
     i, g, f, o = np.split(value, 4, axis=-1)
     return np.concatenate([i, f, g, o], axis=-1)

@@ -1,4 +1,4 @@
-"""What formats of a published BERT have in common: the vocabulary of WordPiece, and how texts are folded."""
+"""The base class of published BERTs, with a WordPiece vocabulary."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -8,7 +8,7 @@ from tfattn.pretrained.contract import Pretrained
 
 
 class PublishedBert(Pretrained):
-    """A folder of a published BERT, which reads the pieces of words."""
+    """A folder of a published BERT with a WordPiece vocabulary."""
 
     model = "bert"
     preprocessor = "wordpiece"
@@ -20,14 +20,14 @@ class PublishedBert(Pretrained):
 
     @property
     def lower_case(self) -> bool:
-        """Whether texts are lower-cased before they are tokenized; where nothing says so, as the vocabulary is."""
+        """Whether texts are lower-cased before tokenization; by default if the vocabulary has no capitals."""
         tokens = self.vocabulary.read_text(encoding="utf-8").splitlines()
         # Special tokens such as [CLS] have capitals in any case.
         return not any(token != token.lower() for token in tokens if not token.startswith("["))
 
     @property
     def strip_accents(self) -> bool | None:
-        """Whether accents are dropped before; None for as `lower_case`."""
+        """Whether accents are stripped before tokenization; None for the same as `lower_case`."""
         return None
 
     def tokenization(self) -> dict[str, Any]:

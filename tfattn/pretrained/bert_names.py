@@ -1,6 +1,6 @@
-"""The names of BERT's sizes and weights in google-research/bert, from which Hugging Face's names derive."""
+"""The names of sizes and weights in google-research/bert, from which Hugging Face's names derive."""
 
-# Our argument and their setting.
+# The argument of the model and the setting of the file.
 ORIGINAL_SIZES = {
     "vocabulary_size": "vocab_size",
     "hidden_dim": "hidden_size",
@@ -40,16 +40,16 @@ _HEADS = {
 }
 
 
-def is_of_head(path: str) -> bool:
-    """Tell whether a variable belongs to a head of pre-training, which stands beside the encoder in a file."""
+def is_head_variable(path: str) -> bool:
+    """Return whether a variable belongs to a pre-training head, which is next to the encoder in a file."""
     return path in _HEADS
 
 
 def original_names(path: str) -> tuple[str, ...]:
-    """Return the original name of one of our variables, or the three of a fused projection.
+    """Return the original name of a variable, or the three names of a fused projection.
 
     Args:
-        path: the variable's path below the model, or that of a head of pre-training.
+        path: the variable's path below the model, or the path of a pre-training head.
 
     Example:
         >>> original_names("block_0/attention_norm/gamma")
@@ -57,15 +57,15 @@ def original_names(path: str) -> tuple[str, ...]:
     """
     if path in _HEADS:
         return (_HEADS[path],)
-    room, _, rest = path.partition("/")
+    module, _, rest = path.partition("/")
     part, _, kind = rest.rpartition("/")
-    if room == "embeddings":
+    if module == "embeddings":
         return (
             (f"embeddings/{_EMBEDDINGS[rest]}",) if rest in _EMBEDDINGS else (f"embeddings/{_EMBEDDINGS[part]}/{kind}",)
         )
-    if not room.startswith("block_"):
+    if not module.startswith("block_"):
         return (path,)
-    layer = room.replace("block_", "encoder/layer_")
+    layer = module.replace("block_", "encoder/layer_")
     if part == "attention/qkv":
         return tuple(f"{layer}/attention/self/{name}/{kind}" for name in ("query", "key", "value"))
     return (f"{layer}/{_BLOCK[part]}/{kind}",)

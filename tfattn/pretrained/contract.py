@@ -1,4 +1,4 @@
-"""The contract of a format of published weights."""
+"""The contract of formats of published weights."""
 
 import json
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from tfattn.errors import CheckpointError
 from tfattn.features import TEXT
 from tfattn.formats.training_file import TrainingFile
 
-if TYPE_CHECKING:  # the sizes of a model are read from its files without Keras, which takes seconds to import
+if TYPE_CHECKING:  # sizes are read without Keras, which takes seconds to import
     import keras
 
 RANDOM_STATE = "seed_generator_state"
@@ -22,36 +22,36 @@ RANDOM_STATE = "seed_generator_state"
 
 @dataclass(frozen=True)
 class ImportReport:
-    """The tensors of an import: the file's names of used and unused ones, the model's names of missing ones."""
+    """The used and unused tensors of a file, and the missing variables of the model, by name."""
 
-    place: Path
+    path: Path
     used: list[str]
     unused: list[str]
     missing: list[str]
 
     def show(self) -> None:
-        """Print a summary in one line."""
-        few = f" ({', '.join(self.unused[:3])}{', ...' if len(self.unused) > 3 else ''})" if self.unused else ""
-        counts = f"{len(self.used)} tensors used, {len(self.unused)} unused{few}, {len(self.missing)} missing"
-        console.note(f"Pretrained weights from {self.place}: {counts}")
+        """Print a one-line summary."""
+        names = f" ({', '.join(self.unused[:3])}{', ...' if len(self.unused) > 3 else ''})" if self.unused else ""
+        counts = f"{len(self.used)} tensors used, {len(self.unused)} unused{names}, {len(self.missing)} missing"
+        console.note(f"Pretrained weights from {self.path}: {counts}")
 
 
 class Pretrained(ABC):
     """A folder of published weights.
 
-    A format tells how its tensors are named and laid out; comparing and copying them is common to all.
+    A subclass defines the names and the layout of the tensors; comparing and copying them is common to all formats.
 
     Args:
         folder: an existing folder that `matches`.
 
     Attributes:
-        looks_like: the files by which the format is recognized, in a few words.
-        weights: patterns of the names of the files that hold tensors.
-        model: whose sizes and weights they are, by its name in the catalog.
-        preprocessor: what makes the tokens that it reads, by its name in the catalog.
+        description: the files that identify the format, for messages.
+        weights: patterns of the names of the tensor files.
+        model: the catalog name of the model.
+        preprocessor: the catalog name of its preprocessor.
     """
 
-    looks_like: str
+    description: str
     weights: tuple[str, ...]
     model: str
     preprocessor: str
@@ -60,62 +60,62 @@ class Pretrained(ABC):
         self.folder = Path(folder)
 
     @property
-    def place(self) -> Path:
-        """What messages name: the folder, or the one file that holds everything."""
+    def path(self) -> Path:
+        """The path for messages: the folder, or the single file of the format."""
         return self.folder
 
     @classmethod
     @abstractmethod
     def matches(cls, folder: Path) -> bool:
-        """Tell whether a folder looks like this format."""
+        """Return whether a folder has this format."""
 
     @abstractmethod
     def sizes(self) -> dict[str, Any]:
-        """Read the arguments with which to construct the model."""
+        """Read the arguments of the model's constructor."""
 
     @abstractmethod
     def tokenization(self) -> dict[str, Any]:
-        """Read how texts become tokens: the arguments of the preprocessor's `adopt`."""
+        """Read the arguments of the preprocessor's `adopt`."""
 
     @property
     def max_length(self) -> int:
-        """The length in tokens to which longer texts were cut, or else the longest that the model takes."""
+        """The truncation length of the training in tokens, or else the maximum length of the model."""
         return self.sizes()["max_sequence_length"]
 
     @property
     def trained_on(self) -> TrainingFile:
-        """The fields that the model reads, and how a file of them is read."""
+        """The fields of the training file and its format."""
         return TrainingFile({TEXT: TEXT})
 
     def fingerprint(self) -> str:
-        """Return a digest of the tensors' files, independent of where the folder stands."""
+        """Return a digest of the tensor files, independent of the location of the folder."""
         found = sorted(path for pattern in self.weights for path in self.folder.glob(pattern))
         return files.digest({path.name: files.sha256(path) for path in found})
 
     @abstractmethod
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Read the shapes of the tensors of the file, by their names there."""
+        """Read the shapes of all tensors, by their names in the file."""
 
     @abstractmethod
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        """Return the names of the tensors that make one of our variables, side by side along its last axis.
+        """Return the names of the tensors whose concatenation along the last axis is a variable of the model.
 
         Args:
-            path: the variable's path below the model, such as block_0/attention/qkv/kernel, or of a head on top of it,
+            path: the variable's path below the model, such as block_0/attention/qkv/kernel, or of a head on top,
                 such as masked_lm_head/bias.
-            stored: the names of all tensors of the file, which tell variants of the format apart.
+            stored: the names of all tensors of the file, which distinguish variants of the format.
         """
 
     @abstractmethod
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """Read tensors, laid out as our variables: (inputs, outputs)."""
+        """Read tensors in the layout of the variables, such as (inputs, outputs) for dense kernels."""
 
-    def adapted(self, values: dict[str, list[np.ndarray]], model: "keras.Model") -> dict[str, list[np.ndarray]]:
-        """Change what was read to what a model of other sizes takes, where that has a meaning; by default nothing.
+    def adapt(self, values: dict[str, list[np.ndarray]], model: "keras.Model") -> dict[str, list[np.ndarray]]:
+        """Convert tensors to a model of other sizes, if the format can; by default return them unchanged.
 
         Args:
-            values: the tensors that make each of the variables, by its path.
-            model: which they are for.
+            values: the tensors of each variable, by its path.
+            model: the model to load.
         """
         return values
 
@@ -123,21 +123,21 @@ class Pretrained(ABC):
         """Load the published weights into a model.
 
         Args:
-            model: all of it is loaded, but what is optional.
-            optional: layers of the model, or heads on top of it, that stay as they are where the file has none.
+            model: the model; all variables except optional ones are loaded.
+            optional: layers of the model, or heads on top of it, that stay unchanged if the file has no weights.
 
         Returns:
-            which tensors were used and which were not.
+            the used and unused tensors.
 
         Raises:
-            CheckpointError: the file cannot be read, or tensors are missing or of another shape; names all of them. The
-                model is then as it was.
+            CheckpointError: the file cannot be read, or tensors are missing or have another shape; names them. The
+                model is unchanged.
         """
-        of_model = {id(v): v.path.partition("/")[2] for v in model.variables}
+        paths = {id(v): v.path.partition("/")[2] for v in model.variables}
         stored = self.stored_shapes()
         variables = {v.path.partition("/")[2]: v for v in model.variables if not v.path.endswith(RANDOM_STATE)}
         for layer in optional:
-            own = {of_model.get(id(v), v.path): v for v in layer.variables}
+            own = {paths.get(id(v), v.path): v for v in layer.variables}
             is_stored = all(name in stored for path in own for name in self.stored_names(path, stored))
             variables = {path: v for path, v in variables.items() if path not in own} | (own if is_stored else {})
         pieces = {path: self.stored_names(path, stored) for path in variables}
@@ -146,28 +146,28 @@ class Pretrained(ABC):
         if missing:
             raise CheckpointError(
                 f"{len(missing)} of {len(needed)} tensors are missing",
-                where=str(self.place),
-                expected=_few(missing),
-                remedy=f"Choose a folder that holds a whole `{self.model}` of the model's sizes.",
+                where=str(self.path),
+                expected=_summarize(missing),
+                remedy=f"Choose a folder with a whole `{self.model}` of the model's sizes.",
             )
         tensors = self.read(needed)
         values = {path: [np.asarray(tensors[name], "float32") for name in names] for path, names in pieces.items()}
-        values = self.adapted(values, model)
-        wrong = [
+        values = self.adapt(values, model)
+        mismatches = [
             f"{', '.join(f'{name} {tensors[name].shape}' for name in pieces[path])} for {path} {tuple(variable.shape)}"
             for path, variable in variables.items()
-            if _side_by_side(values[path]) != tuple(variable.shape)
+            if _concatenated_shape(values[path]) != tuple(variable.shape)
         ]
-        if wrong:
+        if mismatches:
             raise CheckpointError(
-                f"{len(wrong)} tensors have another shape than the model's",
-                where=str(self.place),
-                received=_few(wrong),
-                remedy="Remove the sizes from the model's section: they are those of the pretrained folder.",
+                f"{len(mismatches)} tensors have another shape than the model's",
+                where=str(self.path),
+                received=_summarize(mismatches),
+                remedy="Remove the sizes from the model's section: the pretrained folder defines them.",
             )
         for path, variable in variables.items():
             variable.assign(np.concatenate(values[path], axis=-1))
-        return ImportReport(self.place, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
+        return ImportReport(self.path, used=needed, unused=sorted(set(stored) - set(needed)), missing=[])
 
     def _json(self, name: str) -> dict[str, Any]:
         return read_json(self.folder / name)
@@ -184,9 +184,9 @@ class Pretrained(ABC):
             raise CheckpointError("not supported", where=where, expected=expected, received=str(value))
         return known[value]
 
-    def _refuse(self, settings: Mapping[str, Any], usual: Mapping[str, Any], file: str) -> None:
-        """Refuse a setting that is another than the usual one, which our model has, where it is given at all."""
-        for name, value in usual.items():
+    def _require_defaults(self, settings: Mapping[str, Any], defaults: Mapping[str, Any], file: str) -> None:
+        """Refuse settings that differ from the defaults, which are the only values that the model supports."""
+        for name, value in defaults.items():
             if settings.get(name, value) != value:
                 raise CheckpointError(
                     "not supported",
@@ -206,7 +206,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object.
 
     Raises:
-        CheckpointError: the file cannot be read, or holds something else.
+        CheckpointError: the file cannot be read, or is no JSON object.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -217,11 +217,11 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def _few(names: list[str]) -> str:
+def _summarize(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _side_by_side(values: Sequence[np.ndarray]) -> tuple[int, ...] | None:
-    """Return the shape of tensors side by side along their last axis; None where they do not fit."""
-    above = {value.shape[:-1] for value in values}
-    return (*above.pop(), sum(value.shape[-1] for value in values)) if len(above) == 1 else None
+def _concatenated_shape(values: Sequence[np.ndarray]) -> tuple[int, ...] | None:
+    """Return the shape of tensors concatenated along their last axis; None if they do not fit."""
+    leading = {value.shape[:-1] for value in values}
+    return (*leading.pop(), sum(value.shape[-1] for value in values)) if len(leading) == 1 else None

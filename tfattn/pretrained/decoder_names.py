@@ -1,4 +1,4 @@
-"""The names of a decoder's weights in formats that name them as torch does: a layer, then `weight` or `bias`."""
+"""The tensor names of decoders in PyTorch style: a layer, then `weight` or `bias`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DecoderNames:
-    """Where a format keeps each of our variables.
+    """The mapping of the model's variables to the tensor names of a format.
 
     Args:
-        outer: its names of the layers outside of blocks: token, position, norm and output.
-        block: what its names in a block begin with; {} is the number of the block, from 0.
-        parts: its names of the layers of a block, several where ours is made of several, side by side.
+        outer: the names of layers outside of blocks: token, position, norm and output.
+        block: the prefix of names in a block; {} is the index of the block, from 0.
+        parts: the names of the layers of a block; several names for a concatenated layer.
 
     Example:
-        >>> DecoderNames({}, "h.{}.", {"feed_forward/output": ("mlp.c_proj",)}).of("block_3/feed_forward/output/bias")
+        >>> names = DecoderNames({}, "h.{}.", {"feed_forward/output": ("mlp.c_proj",)})
+        >>> names.tensor_names("block_3/feed_forward/output/bias")
         ('h.3.mlp.c_proj.bias',)
     """
 
@@ -22,8 +23,8 @@ class DecoderNames:
     block: str
     parts: Mapping[str, tuple[str, ...]]
 
-    def of(self, path: str) -> tuple[str, ...]:
-        """Return the names of the tensors that make a variable; its own path where the format has no such thing."""
+    def tensor_names(self, path: str) -> tuple[str, ...]:
+        """Return the names of the tensors of a variable; its own path if the format has no such variable."""
         layer, _, kind = path.rpartition("/")
         suffix = "bias" if kind in ("bias", "beta") else "weight"
         if layer in self.outer:

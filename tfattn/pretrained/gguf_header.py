@@ -1,7 +1,7 @@
-"""The header of a GGUF file: what is said of a model, and where its tensors stand.
+"""The header of a GGUF file: the metadata of a model, and the locations of its tensors.
 
-The reader of the package `gguf` believes the numbers in a file. Here each is held against what is left of the file
-before anything is made of it, so that a damaged or hostile one costs no memory. The package knows the quantizations.
+The reader of the package `gguf` trusts the numbers in a file. This reader checks each number against the rest of the
+file before any allocation, so that a damaged or hostile file takes no memory. The package has the quantizations.
 """
 
 import itertools
@@ -20,8 +20,8 @@ from tfattn.errors import CheckpointError, ConfigError
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
-_COUNT = 10  # the kind of all counts, lengths and offsets
-_MOST_AXES = 4
+_COUNT = 10  # the type of all counts, lengths and offsets
+_MAX_AXES = 4
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class StoredTensor:
     """A tensor of a file.
 
     Args:
-        quantization: the number of the way in which its values are written.
-        shape: of its values, rows first; values of a row stand side by side.
-        start: of its first byte in the file.
-        size: in bytes.
+        quantization: the GGML quantization type.
+        shape: the shape, rows first; the values of a row are contiguous.
+        start: the offset of the first byte in the file.
+        size: the size in bytes.
     """
 
     quantization: int
@@ -43,11 +43,11 @@ class StoredTensor:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says before its tensors.
+    """The content of a file before its tensors.
 
     Args:
         metadata: values by name: numbers, strings, lists of strings, arrays of numbers.
-        tensors: by name.
+        tensors: the tensors by name.
     """
 
     metadata: dict[str, Any]
@@ -55,11 +55,11 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """Read the header of a file, all of whose tensors stand in it.
+    """Read the header of a file, and check that the file has all tensors.
 
     Raises:
         ConfigError: the package `gguf` is not installed.
-        CheckpointError: it is no such file, is truncated or damaged, or has quantizations that are not known.
+        CheckpointError: the file is no GGUF file, is truncated or damaged, or has unknown quantizations.
 
     Example:
         >>> read_header(pretrained.open("smollm2").path).metadata["general.architecture"]
@@ -72,17 +72,17 @@ def read_header(path: Path) -> Header:
         raise CheckpointError(f"cannot be read as GGUF ({error})", where=str(path)) from None
 
 
-def package() -> ModuleType:
-    """Import the package `gguf`, which not every installation has.
+def import_gguf() -> ModuleType:
+    """Import the optional package `gguf`.
 
     Raises:
-        ConfigError: this one has not.
+        ConfigError: the package is not installed.
     """
     try:
         import gguf
     except ImportError:
         raise ConfigError(
-            "the package that knows the quantizations of GGUF is not installed",
+            "the package gguf, which has the quantizations, is not installed",
             key="pretrained",
             remedy="Run: pip install gguf",
         ) from None
@@ -90,16 +90,16 @@ def package() -> ModuleType:
 
 
 class _HeaderReader:
-    """Reads a header from its beginning to its end."""
+    """A sequential reader of a header."""
 
     def __init__(self, content: mmap.mmap, where: str):
         self.content = content
         self.where = where
-        self.place = 0
+        self.offset = 0
 
     def header(self) -> Header:
         if self._take(4) != _MAGIC:
-            raise CheckpointError("no GGUF file", where=self.where, expected="one that begins with GGUF")
+            raise CheckpointError("no GGUF file", where=self.where, expected="a file that starts with GGUF")
         if (version := self._scalar(4)) not in _VERSIONS:
             raise CheckpointError(
                 "another version of GGUF, or of another byte order",
@@ -109,62 +109,62 @@ class _HeaderReader:
             )
         num_tensors, num_values = self._scalar(_COUNT), self._scalar(_COUNT)
         metadata: dict[str, Any] = {}
-        for _ in range(num_values):  # each takes bytes of the file, so a count that is too high ends with it
+        for _ in range(num_values):  # each value takes bytes, so a count that is too high ends with the file
             name = self._string()
             if name in metadata:
                 raise self._damaged(name, "every key once", "it again")
             metadata[name] = self._value(self._scalar(4))
         described: dict[str, tuple[list[int], int, int]] = {}
         for _ in range(num_tensors):
-            name, *of = self._description()
+            name, *description = self._description()
             if name in described:
                 raise self._damaged(f"tensor {name}", "every name once", "it again")
-            described[name] = of
+            described[name] = description
         alignment = metadata.get("general.alignment", 32)
         if type(alignment) is not int or alignment < 1:
             raise self._damaged("general.alignment", "a number above 0", alignment)
-        begin = -(-self.place // alignment) * alignment
+        start = -(-self.offset // alignment) * alignment
         tensors = {}
         for name, (axes, quantization, offset) in described.items():
             if offset % alignment:
                 raise self._damaged(f"tensor {name}", f"an offset that is a multiple of {alignment}", offset)
-            tensors[name] = self._tensor(name, begin, axes, quantization, offset)
-        in_order = sorted(tensors.items(), key=lambda item: item[1].start)
-        for (name, one), (other, following) in itertools.pairwise(in_order):
-            if one.start + one.size > following.start:
-                raise self._damaged(f"tensor {other}", f"a first byte after those of {name}", "bytes of both")
+            tensors[name] = self._tensor(name, start, axes, quantization, offset)
+        by_start = sorted(tensors.items(), key=lambda item: item[1].start)
+        for (name, tensor), (other, following) in itertools.pairwise(by_start):
+            if tensor.start + tensor.size > following.start:
+                raise self._damaged(f"tensor {other}", f"a first byte after the bytes of {name}", "bytes of both")
         return Header(metadata, tensors)
 
     def _description(self) -> tuple[str, list[int], int, int]:
         name, num_axes = self._string(), self._scalar(4)
-        if num_axes > _MOST_AXES:
-            raise self._damaged(f"tensor {name}", f"at most {_MOST_AXES} axes", num_axes)
+        if num_axes > _MAX_AXES:
+            raise self._damaged(f"tensor {name}", f"at most {_MAX_AXES} axes", num_axes)
         axes = [self._scalar(_COUNT) for _ in range(num_axes)]
         return name, axes, self._scalar(4), self._scalar(_COUNT)
 
-    def _tensor(self, name: str, begin: int, axes: list[int], quantization: int, offset: int) -> StoredTensor:
-        sizes = package().GGML_QUANT_SIZES
+    def _tensor(self, name: str, start: int, axes: list[int], quantization: int, offset: int) -> StoredTensor:
+        sizes = import_gguf().GGML_QUANT_SIZES
         if quantization not in sizes:
             raise CheckpointError(
-                "a quantization that is not known",
+                "an unknown quantization",
                 where=f"{self.where}: {name}",
-                expected="one of those of the installed package gguf",
+                expected="a quantization of the installed package gguf",
                 received=str(quantization),
-                remedy="Install a newer gguf, or take the model in another quantization, such as Q8_0.",
+                remedy="Install a newer gguf, or use the model in another quantization, such as Q8_0.",
             )
         per_block, bytes_of_block = sizes[quantization]
         if not axes or min(axes) < 1 or axes[0] % per_block:
             raise self._damaged(f"tensor {name}", f"rows of one or more blocks of {per_block} values", axes)
         size = math.prod(axes) // per_block * bytes_of_block
-        if begin + offset + size > len(self.content):
+        if start + offset + size > len(self.content):
             raise CheckpointError(
                 "the file is shorter than its tensors",
                 where=f"{self.where}: {name}",
-                expected=f"{begin + offset + size:,} bytes",
+                expected=f"{start + offset + size:,} bytes",
                 received=f"{len(self.content):,}",
                 remedy="Download it again.",
             )
-        return StoredTensor(quantization, tuple(reversed(axes)), begin + offset, size)
+        return StoredTensor(quantization, tuple(reversed(axes)), start + offset, size)
 
     def _value(self, kind: int) -> Any:
         if kind == _STRING:
@@ -186,7 +186,7 @@ class _HeaderReader:
             raise self._damaged("a value", "a kind of value of GGUF", kind)
         letter = "<" + _SCALARS[kind]
         (value,) = struct.unpack(letter, self._take(struct.calcsize(letter)))
-        # The shortest number that is this float32: 1e-05 and not 9.999999747378752e-06.
+        # The shortest decimal of this float32: 1e-05 and not 9.999999747378752e-06.
         return float(str(np.float32(value))) if kind == 6 else value
 
     def _string(self) -> str:
@@ -194,15 +194,15 @@ class _HeaderReader:
 
     def _take(self, size: int) -> bytes:
         self._require(size)
-        self.place += size
-        return self.content[self.place - size : self.place]
+        self.offset += size
+        return self.content[self.offset - size : self.offset]
 
     def _require(self, size: int) -> None:
-        if size > len(self.content) - self.place:
+        if size > len(self.content) - self.offset:
             raise CheckpointError(
                 "the file ends within its header",
                 where=self.where,
-                expected=f"{size:,} bytes from {self.place:,} on",
+                expected=f"{size:,} bytes from {self.offset:,} on",
                 received=f"a file of {len(self.content):,}",
                 remedy="Download it again.",
             )

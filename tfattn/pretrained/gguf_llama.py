@@ -1,4 +1,4 @@
-"""A GGUF file of llama.cpp: a Llama, its weights quantized or not, and its byte-level BPE, all in one file."""
+"""A GGUF file of llama.cpp: a Llama, with or without quantization, and its byte-level BPE."""
 
 import glob
 import re
@@ -12,7 +12,7 @@ import numpy as np
 from tfattn.errors import CheckpointError, ConfigError, listed
 from tfattn.preprocessing.byte_vocabulary import ByteVocabulary
 from tfattn.pretrained.decoder_names import DecoderNames
-from tfattn.pretrained.gguf_header import Header, StoredTensor, package, read_header
+from tfattn.pretrained.gguf_header import Header, StoredTensor, import_gguf, read_header
 from tfattn.pretrained.gpt import PublishedGpt
 
 SUFFIX = ".gguf"
@@ -39,40 +39,40 @@ NAMES = DecoderNames(
 )
 TABLES = ("token_embd.weight", "output.weight")
 PATTERNS = {"gpt-2": "gpt2", "smollm": "digits"}
-ROTARY_BASE = 10000.0  # where a file does not say
-BEGINS = "tokenizer.ggml.add_bos_token"
-_NORMAL = 1  # the type of tokens that are no special ones
+ROTARY_BASE = 10000.0  # the default of llama.cpp
+ADD_BOS = "tokenizer.ggml.add_bos_token"
+_NORMAL = 1  # the type of ordinary tokens
 
 
 class GgufLlama(PublishedGpt):
-    """A file of the architecture `llama`, whose tokens are of byte-level BPE; quantized weights become float32.
+    """A file of the architecture `llama` with byte-level BPE; quantized weights become float32.
 
     Args:
-        folder: the file, or a folder that holds one.
+        folder: the file, or a folder with a single such file.
 
     Raises:
-        ConfigError: the folder holds several.
+        ConfigError: the folder has several files.
     """
 
-    looks_like = f"a file *{SUFFIX} of the architecture llama (GGUF)"
+    description = f"a file *{SUFFIX} of the architecture llama (GGUF)"
 
     def __init__(self, folder: Path):
         files = _files(Path(folder))
         if len(files) > 1:
             raise ConfigError(
-                "the folder holds several models",
+                "the folder has several models",
                 key="pretrained",
                 where=str(folder),
-                expected="the path of one",
+                expected="the path of a single file",
                 received=listed(path.name for path in files),
             )
-        (self.path,) = files
-        self.weights = (glob.escape(self.path.name),)
-        super().__init__(self.path.parent)
+        (self._file,) = files
+        self.weights = (glob.escape(self._file.name),)
+        super().__init__(self._file.parent)
 
     @property
-    def place(self) -> Path:
-        return self.path
+    def path(self) -> Path:
+        return self._file
 
     @classmethod
     def matches(cls, folder: Path) -> bool:
@@ -80,17 +80,17 @@ class GgufLlama(PublishedGpt):
 
     def stated_sizes(self) -> dict[str, Any]:
         self._require("general.architecture", "llama")
-        sizes = {ours: self._given(theirs, int) for ours, theirs in SIZES.items()}
-        self._check_whole(sizes)
+        sizes = {ours: self._metadata(theirs, int) for ours, theirs in SIZES.items()}
+        self._check_integers(sizes)
         self._check_supported(sizes["hidden_dim"] // sizes["num_heads"])
         tensors = self._header.tensors
         return {
             **sizes,
             "vocabulary_size": tensors[TABLES[0]].shape[0] if TABLES[0] in tensors else 0,
-            "num_key_value_heads": self._given(KEY_VALUE_HEADS, int, sizes["num_heads"]),
-            "epsilon": self._given("llama.attention.layer_norm_rms_epsilon", float),
+            "num_key_value_heads": self._metadata(KEY_VALUE_HEADS, int, sizes["num_heads"]),
+            "epsilon": self._metadata("llama.attention.layer_norm_rms_epsilon", float),
             "positions": "rotary",
-            "rotary_base": self._given("llama.rope.freq_base", float, ROTARY_BASE),
+            "rotary_base": self._metadata("llama.rope.freq_base", float, ROTARY_BASE),
             "normalization": "rms_norm",
             "activation": "swiglu",
             "use_bias": False,
@@ -101,17 +101,17 @@ class GgufLlama(PublishedGpt):
     def tokenization(self) -> dict[str, Any]:
         self._require("tokenizer.ggml.model", "gpt2")
         pattern = PATTERNS[self._require("tokenizer.ggml.pre", *PATTERNS)]
-        if self._given(BEGINS, bool, False):
+        if self._metadata(ADD_BOS, bool, False):
             raise CheckpointError(
-                "a model that wants a token before every text is not supported",
-                where=f"{self.path}: {BEGINS}",
+                "a model with a start token before every text is not supported",
+                where=f"{self.path}: {ADD_BOS}",
                 expected="false",
                 received="true",
             )
-        tokens = self._given("tokenizer.ggml.tokens", list)
-        kinds = self._given("tokenizer.ggml.token_type", np.ndarray, np.full(len(tokens), _NORMAL))
-        merges = [tuple(merge.split(" ")) for merge in self._given("tokenizer.ggml.merges", list)]
-        end = self._given("tokenizer.ggml.eos_token_id", int)
+        tokens = self._metadata("tokenizer.ggml.tokens", list)
+        kinds = self._metadata("tokenizer.ggml.token_type", np.ndarray, np.full(len(tokens), _NORMAL))
+        merges = [tuple(merge.split(" ")) for merge in self._metadata("tokenizer.ggml.merges", list)]
+        end = self._metadata("tokenizer.ggml.eos_token_id", int)
         if len(kinds) != len(tokens) or not 0 <= end < len(tokens) or any(len(merge) != 2 for merge in merges):
             raise CheckpointError(
                 "the tokenizer is damaged",
@@ -122,40 +122,40 @@ class GgufLlama(PublishedGpt):
         special = [token for token, kind in zip(tokens, kinds.tolist(), strict=True) if kind != _NORMAL]
         special = tuple(dict.fromkeys([tokens[end], *special]))
         vocabulary = ByteVocabulary(tuple(tokens), tuple(merges), special)
-        vocabulary.check(str(self.path), lambda place: f"{self.path}: merge {place}")
+        vocabulary.check(str(self.path), lambda rank: f"{self.path}: merge {rank}")
         return {"vocabulary": vocabulary, "pattern": pattern, "end_token": tokens[end]}
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
         return {name: tensor.shape for name, tensor in self._header.tensors.items()}
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        return NAMES.of(path)
+        return NAMES.tensor_names(path)
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        return {name: self._laid_out(name, self._values(name, self._header.tensors[name])) for name in names}
+        return {name: self._convert(name, self._values(name, self._header.tensors[name])) for name in names}
 
     def _values(self, name: str, tensor: StoredTensor) -> np.ndarray:
-        gguf = package()
+        gguf = import_gguf()
         content = np.memmap(self.path, np.uint8, "r", offset=tensor.start, shape=tensor.size)
         quantization = gguf.GGMLQuantizationType(tensor.quantization)
         try:
             values = gguf.dequantize(content.reshape(*tensor.shape[:-1], -1), quantization)
         except NotImplementedError:
             raise CheckpointError(
-                "a quantization that cannot be read",
+                "an unsupported quantization",
                 where=f"{self.path}: {name}",
                 received=quantization.name,
-                remedy="Take the model in another quantization, such as Q8_0.",
+                remedy="Use the model in another quantization, such as Q8_0.",
             ) from None
         return np.asarray(values).reshape(tensor.shape)
 
-    def _laid_out(self, name: str, value: np.ndarray) -> np.ndarray:
+    def _convert(self, name: str, value: np.ndarray) -> np.ndarray:
         if name in TABLES or value.ndim == 1:
             return value
         if re.search(r"\.attn_[qk]\.", name):
-            heads = self._given(HEADS, int)
-            heads = heads if ".attn_q." in name else self._given(KEY_VALUE_HEADS, int, heads)
-            # llama.cpp has the two components that are rotated together side by side, we half a head apart.
+            heads = self._metadata(HEADS, int)
+            heads = heads if ".attn_q." in name else self._metadata(KEY_VALUE_HEADS, int, heads)
+            # llama.cpp interleaves the two components of a rotation; in the model they are half a head apart.
             value = value.reshape(heads, -1, 2, value.shape[1]).swapaxes(1, 2).reshape(value.shape)
         return value.T
 
@@ -163,7 +163,7 @@ class GgufLlama(PublishedGpt):
     def _header(self) -> Header:
         return read_header(self.path)
 
-    def _given(self, name: str, kind: type, default: Any = None) -> Any:
+    def _metadata(self, name: str, kind: type, default: Any = None) -> Any:
         known = {**({} if default is None else {name: default}), **self._header.metadata}
         value = self._setting(known, name, self.path.name)
         if type(value) is not kind:
@@ -174,7 +174,7 @@ class GgufLlama(PublishedGpt):
         return value
 
     def _require(self, name: str, *known: str) -> str:
-        value = self._given(name, str)
+        value = self._metadata(name, str)
         if value not in known:
             raise CheckpointError(
                 "not supported", where=f"{self.path}: {name}", expected=" or ".join(known), received=value[:60]
@@ -182,9 +182,9 @@ class GgufLlama(PublishedGpt):
         return value
 
     def _check_supported(self, width: int) -> None:
-        """Refuse what our model would compute otherwise; `width` is that of a head."""
+        """Refuse settings that the model does not support; `width` is the width of a head."""
         for name in ("llama.rope.dimension_count", "llama.attention.key_length", "llama.attention.value_length"):
-            if (found := self._given(name, int, width)) != width:
+            if (found := self._metadata(name, int, width)) != width:
                 where = f"{self.path}: {name}"
                 raise CheckpointError("not supported", where=where, expected=str(width), received=str(found))
         if "llama.rope.scaling.type" in self._header.metadata:
@@ -198,7 +198,7 @@ class GgufLlama(PublishedGpt):
 
 
 def _files(path: Path) -> list[Path]:
-    """List the files that a path stands for."""
+    """List the GGUF files of a path."""
     if path.is_file():
         return [path] if path.suffix == SUFFIX else []
     return sorted(path.glob(f"*{SUFFIX}"))

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from tfattn.pretrained.bert import PublishedBert
-from tfattn.pretrained.bert_names import ORIGINAL_SIZES, is_of_head, original_names
-from tfattn.pretrained.tensorflow_checkpoint import reading
+from tfattn.pretrained.bert_names import ORIGINAL_SIZES, is_head_variable, original_names
+from tfattn.pretrained.tensorflow_checkpoint import open_checkpoint
 
 CONFIG, WEIGHTS, VOCABULARY = "bert_config.json", "bert_model.ckpt", "vocab.txt"
 
-# What the released code calls gelu is the approximation by tanh.
+# gelu in the released code is the tanh approximation.
 ACTIVATIONS = {"gelu": "gelu_approximate", "relu": "relu"}
 
 
 class GoogleBert(PublishedBert):
-    """Weights as google-research/bert released them: a TensorFlow 1 checkpoint, read tensor by tensor, no graph."""
+    """Weights of google-research/bert: a TensorFlow 1 checkpoint, read by tensors without a graph."""
 
-    looks_like = f"{CONFIG}, {WEIGHTS}.index and {VOCABULARY} (google-research/bert)"
+    description = f"{CONFIG}, {WEIGHTS}.index and {VOCABULARY} (google-research/bert)"
     weights = (f"{WEIGHTS}.index", f"{WEIGHTS}.data-*")
 
     @classmethod
@@ -43,14 +43,14 @@ class GoogleBert(PublishedBert):
         return {name: tuple(shape) for name, shape in shapes.items()}
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        return tuple(name if is_of_head(path) else f"bert/{name}" for name in original_names(path))
+        return tuple(name if is_head_variable(path) else f"bert/{name}" for name in original_names(path))
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         with self._reader() as reader:
             tensors = {name: reader.get_tensor(name) for name in names}
-        # Kept as (outputs, inputs), unlike every other matrix.
+        # output_weights has (outputs, inputs), unlike all other matrices.
         return {name: value.T if name.endswith("output_weights") else value for name, value in tensors.items()}
 
     def _reader(self) -> AbstractContextManager[Any]:
         self._existing(f"{WEIGHTS}.index")
-        return reading(self.folder / WEIGHTS)
+        return open_checkpoint(self.folder / WEIGHTS)

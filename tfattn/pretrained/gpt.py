@@ -1,4 +1,4 @@
-"""What formats of a published decoder have in common: byte-level BPE, and sizes that have to stand in the file."""
+"""The base class of published decoders with byte-level BPE; their sizes are checked against the tensors."""
 
 import math
 from abc import abstractmethod
@@ -8,7 +8,7 @@ from typing import Any
 from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained
 
-_WHOLE = (
+_INTEGERS = (
     "vocabulary_size",
     "hidden_dim",
     "num_layers",
@@ -20,10 +20,9 @@ _WHOLE = (
 
 
 class PublishedGpt(Pretrained):
-    """Weights of a published decoder, which reads byte-level BPE.
+    """Weights of a published decoder with byte-level BPE.
 
-    The sizes that a file states are held against the tensors that it has, so that nothing is made which is larger than
-    the file.
+    The stated sizes are compared with the tensors of the file, so that no model is built that is larger than the file.
     """
 
     model = "gpt"
@@ -31,16 +30,16 @@ class PublishedGpt(Pretrained):
 
     @abstractmethod
     def stated_sizes(self) -> dict[str, Any]:
-        """Read the arguments with which to construct the model, as the file states them."""
+        """Read the constructor arguments of the model that the file states."""
 
     def sizes(self) -> dict[str, Any]:
         sizes = self.stated_sizes()
-        self._check_whole(sizes)
+        self._check_integers(sizes)
         width, heads, groups = (sizes[name] for name in ("hidden_dim", "num_heads", "num_key_value_heads"))
         if width % heads or heads % groups:
             raise CheckpointError(
-                "its sizes do not go together",
-                where=str(self.place),
+                "the sizes do not fit together",
+                where=str(self.path),
                 expected="num_key_value_heads to divide num_heads, and num_heads hidden_dim",
                 received=f"{groups}, {heads} and {width}",
             )
@@ -49,33 +48,33 @@ class PublishedGpt(Pretrained):
             names = self.stored_names(path, stored)
             if any(name not in stored for name in names):
                 raise CheckpointError(
-                    "a tensor is missing that its sizes ask for",
-                    where=str(self.place),
+                    "a tensor of the stated sizes is missing",
+                    where=str(self.path),
                     expected=", ".join(names),
                     received=f"{len(stored):,} others",
                 )
             if (count := sum(math.prod(stored[name]) for name in names)) != stated:
                 raise CheckpointError(
-                    "its sizes are not those of its tensors",
-                    where=f"{self.place}: {', '.join(names)}",
+                    "the sizes differ from the tensors",
+                    where=f"{self.path}: {', '.join(names)}",
                     expected=f"{stated:,} values",
                     received=f"{count:,}",
                 )
         return sizes
 
-    def _check_whole(self, sizes: Mapping[str, Any]) -> None:
-        for name in _WHOLE:
+    def _check_integers(self, sizes: Mapping[str, Any]) -> None:
+        for name in _INTEGERS:
             if name in sizes and (type(sizes[name]) is not int or sizes[name] < 1):
                 raise CheckpointError(
-                    "a size is no number",
-                    where=str(self.place),
-                    expected=f"{name} to be a whole number above 0",
+                    "a size is not a positive integer",
+                    where=str(self.path),
+                    expected=f"{name} to be an integer above 0",
                     received=repr(sizes[name])[:60],
                 )
 
 
 def _counts(sizes: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Count the values of all large variables, by their paths; those of the last block first, which tells how many."""
+    """Yield the path and the number of values of all large variables, the last block first."""
     width, inner = sizes["hidden_dim"], sizes["intermediate_dim"]
     narrow = width // sizes["num_heads"] * sizes["num_key_value_heads"]
     halves = 2 if sizes["activation"] == "swiglu" else 1

@@ -1,6 +1,6 @@
-"""Weights in an HDF5 file, such as that of a preset of KerasHub, read as plain arrays.
+"""Plain arrays in HDF5 files, such as the weights of KerasHub presets.
 
-It is not loaded as a Keras model, which could run code.
+Loading such a file as a Keras model could run code.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ def shapes(folder: Path, file_name: str = WEIGHTS) -> dict[str, tuple[int, ...]]
     """Read the shapes of all arrays, by name.
 
     Raises:
-        CheckpointError: the folder has no such file, or a damaged one.
+        CheckpointError: the file is missing or damaged.
     """
     found = {}
 
@@ -29,7 +29,7 @@ def shapes(folder: Path, file_name: str = WEIGHTS) -> dict[str, tuple[int, ...]]
         if isinstance(item, h5py.Dataset) and not item.is_virtual and not item.external:
             found[name] = item.shape
 
-    with _reading(folder / file_name) as file:
+    with _open(folder / file_name) as file:
         file.visititems(visit)
     return found
 
@@ -38,14 +38,14 @@ def arrays(folder: Path, names: Iterable[str], file_name: str = WEIGHTS) -> dict
     """Read some arrays, by name.
 
     Raises:
-        CheckpointError: as `shapes`.
+        CheckpointError: the file is missing or damaged.
     """
-    with _reading(folder / file_name) as file:
+    with _open(folder / file_name) as file:
         return {name: np.asarray(file[name]) for name in names}
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[h5py.File]:
+def _open(path: Path) -> Iterator[h5py.File]:
     if not path.is_file():
         raise CheckpointError("a file is missing", where=str(path.parent), expected=path.name)
     try:

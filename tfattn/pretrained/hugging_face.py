@@ -9,7 +9,7 @@ import numpy as np
 
 from tfattn.pretrained import safetensors_file
 from tfattn.pretrained.bert import PublishedBert
-from tfattn.pretrained.bert_names import ORIGINAL_SIZES, is_of_head, original_names
+from tfattn.pretrained.bert_names import ORIGINAL_SIZES, is_head_variable, original_names
 from tfattn.pretrained.contract import read_json
 from tfattn.pretrained.safetensors_file import WEIGHTS
 
@@ -26,9 +26,9 @@ ACTIVATIONS = {
 
 
 class HuggingFaceBert(PublishedBert):
-    """Weights as transformers' BertModel saves them, alone or inside a model with a head (names begin with `bert.`)."""
+    """Weights as transformers' BertModel saves them, alone or inside a model with a head (prefix `bert.`)."""
 
-    looks_like = f"{CONFIG} with model_type bert, {WEIGHTS} and {VOCABULARY} (Hugging Face)"
+    description = f"{CONFIG} with model_type bert, {WEIGHTS} and {VOCABULARY} (Hugging Face)"
     weights = (WEIGHTS,)
 
     @classmethod
@@ -59,15 +59,15 @@ class HuggingFaceBert(PublishedBert):
         return safetensors_file.shapes(self.folder)
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        is_inside = any(name.startswith("bert.") for name in stored) and not is_of_head(path)
+        is_inside = any(name.startswith("bert.") for name in stored) and not is_head_variable(path)
         prefix = "bert." if is_inside else ""
-        # Older conversions kept TensorFlow's names for the parameters of a layer norm.
+        # Older conversions keep TensorFlow's names of layer norm parameters.
         has_old_norms = any(name.endswith("LayerNorm.gamma") for name in stored)
         return tuple(prefix + _translate(name, has_old_norms) for name in original_names(path))
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         tensors = safetensors_file.tensors(self.folder, names)
-        # A linear layer of torch holds (outputs, inputs).
+        # PyTorch linear layers have (outputs, inputs).
         return {name: value.T if _is_linear(name) else value for name, value in tensors.items()}
 
     def _tokenizer(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the folders of decoders of Hugging Face have in common: config.json, model.safetensors, a tokenizer."""
+"""The base class of Hugging Face decoder folders: config.json, model.safetensors, a tokenizer."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -15,12 +15,12 @@ CONFIG = "config.json"
 
 
 class HuggingFaceDecoder(PublishedGpt):
-    """Weights as transformers saves a decoder, with the head of language modelling or without.
+    """Weights as transformers saves a decoder, with or without the language modeling head.
 
     Attributes:
-        model_type: as config.json names the architecture.
-        prefix: what the names of all tensors but the head's begin with where the model has its head.
-        names: those of the tensors, without it.
+        model_type: the architecture in config.json.
+        prefix: the prefix of all tensors except the head, in a model with a head.
+        names: the names of the tensors, without the prefix.
     """
 
     weights = (WEIGHTS,)
@@ -40,5 +40,5 @@ class HuggingFaceDecoder(PublishedGpt):
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
         prefix = self.prefix if any(name.startswith(self.prefix) for name in stored) else ""
-        names = self.names.of(path)
+        names = self.names.tensor_names(path)
         return names if names == (path,) or path.startswith("output/") else tuple(prefix + name for name in names)

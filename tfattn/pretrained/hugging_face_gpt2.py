@@ -22,7 +22,7 @@ SIZES = {
     "epsilon": "layer_norm_epsilon",
     "initializer_range": "initializer_range",
 }
-USUAL = {
+DEFAULTS = {
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
     "add_cross_attention": False,
@@ -39,7 +39,7 @@ ACTIVATIONS = {
 class HuggingFaceGpt2(HuggingFaceDecoder):
     """Weights as transformers' GPT2Model or GPT2LMHeadModel saves them."""
 
-    looks_like = f"{CONFIG} with model_type gpt2, {WEIGHTS}, and vocab.json with merges.txt (Hugging Face)"
+    description = f"{CONFIG} with model_type gpt2, {WEIGHTS}, and vocab.json with merges.txt (Hugging Face)"
     model_type = "gpt2"
     prefix = "transformer."
     names = DecoderNames(
@@ -57,7 +57,7 @@ class HuggingFaceGpt2(HuggingFaceDecoder):
 
     def stated_sizes(self) -> dict[str, Any]:
         config = self._json(CONFIG)
-        self._refuse(config, USUAL, CONFIG)
+        self._require_defaults(config, DEFAULTS, CONFIG)
         sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
         return {
             **sizes,
@@ -67,4 +67,4 @@ class HuggingFaceGpt2(HuggingFaceDecoder):
         }
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        return safetensors_file.tensors(self.folder, names)  # its linear layers hold (inputs, outputs), unlike others
+        return safetensors_file.tensors(self.folder, names)  # GPT-2's linear layers have (inputs, outputs) already

@@ -10,7 +10,7 @@ from tfattn.pretrained.decoder_names import DecoderNames
 from tfattn.pretrained.hugging_face_decoder import CONFIG, HuggingFaceDecoder
 from tfattn.pretrained.safetensors_file import WEIGHTS
 
-ROTARY_BASE = 10000.0  # where the folder does not say
+ROTARY_BASE = 10000.0  # the default of transformers
 SIZES = {
     "vocabulary_size": "vocab_size",
     "hidden_dim": "hidden_size",
@@ -24,9 +24,9 @@ SIZES = {
 
 
 class HuggingFaceLlama(HuggingFaceDecoder):
-    """Weights as transformers' LlamaModel or LlamaForCausalLM saves them, where its tokens are of byte-level BPE."""
+    """Weights as transformers' LlamaModel or LlamaForCausalLM saves them, with byte-level BPE tokens."""
 
-    looks_like = f"{CONFIG} with model_type llama, {WEIGHTS} and tokenizer.json (Hugging Face)"
+    description = f"{CONFIG} with model_type llama, {WEIGHTS} and tokenizer.json (Hugging Face)"
     model_type = "llama"
     prefix = "model."
     names = DecoderNames(
@@ -45,18 +45,18 @@ class HuggingFaceLlama(HuggingFaceDecoder):
     def stated_sizes(self) -> dict[str, Any]:
         config = self._json(CONFIG)
         sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
-        self._check_whole(sizes)
-        # Newer versions of transformers keep all that is said of rotations together.
+        self._check_integers(sizes)
+        # Newer versions of transformers group the settings of rotary embeddings.
         rotation = config.get("rope_parameters") or {"rope_theta": config.get("rope_theta", ROTARY_BASE)}
-        usual = {
+        defaults = {
             "hidden_act": "silu",
             "head_dim": sizes["hidden_dim"] // sizes["num_heads"],
             "attention_bias": False,
             "mlp_bias": False,
             "rope_scaling": None,
         }
-        self._refuse(config, usual, CONFIG)
-        self._refuse(rotation, {"rope_type": "default"}, CONFIG)
+        self._require_defaults(config, defaults, CONFIG)
+        self._require_defaults(rotation, {"rope_type": "default"}, CONFIG)
         return {
             **sizes,
             "num_key_value_heads": config.get("num_key_value_heads") or sizes["num_heads"],
@@ -72,5 +72,5 @@ class HuggingFaceLlama(HuggingFaceDecoder):
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         tensors = safetensors_file.tensors(self.folder, names)
-        # A linear layer of torch holds (outputs, inputs).
+        # PyTorch linear layers have (outputs, inputs).
         return {name: value.T if "_proj." in name else value for name, value in tensors.items()}

@@ -1,4 +1,4 @@
-"""How a folder of Hugging Face tells its byte-level BPE: tokenizer.json, or GPT-2's vocab.json and merges.txt."""
+"""Byte-level BPE in Hugging Face folders: tokenizer.json, or GPT-2's vocab.json and merges.txt."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.errors import CheckpointError
-from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
+from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, tokens_by_id
 from tfattn.pretrained.contract import read_json
 
 TOKENIZER, SETTINGS = "tokenizer.json", "tokenizer_config.json"
@@ -30,7 +30,7 @@ class _Added(TypedDict):
 
 
 class _Tokenizer(TypedDict):
-    """The content of tokenizer.json, as far as it is read."""
+    """The content of tokenizer.json, restricted to the fields that are read."""
 
     model: _Model
     added_tokens: list[_Added]
@@ -42,11 +42,11 @@ def read_tokens(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """Read the arguments of `ByteBpe.adopt`.
 
     Args:
-        folder: of the published model.
-        config: the content of its config.json, which tells the end token where the tokenizer does not.
+        folder: the folder of the published model.
+        config: the content of its config.json, for the end token if the tokenizer has none.
 
     Raises:
-        CheckpointError: texts are divided by another algorithm.
+        CheckpointError: the tokenizer has another algorithm.
         DataError: a file is missing or damaged, or tokens and merges do not match.
     """
     if not (folder / TOKENIZER).is_file():
@@ -57,16 +57,16 @@ def read_tokens(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     known = files.read_json(path, _Tokenizer)
     pattern = _pattern(known, path)
     added = {token["content"]: token["id"] for token in known["added_tokens"]}
-    tokens = in_order(known["model"]["vocab"] | added, path)
-    end = _end_token(folder) or _of_config(config, tokens) or END_OF_TEXT
+    tokens = tokens_by_id(known["model"]["vocab"] | added, path)
+    end = _end_token(folder) or _config_end_token(config, tokens) or END_OF_TEXT
     pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in known["model"]["merges"])
     vocabulary = ByteVocabulary(tokens, tuple(map(tuple, pairs)), tuple(dict.fromkeys([end, *added])))
-    vocabulary.check(path, lambda place: f"{path}: merge {place}")
+    vocabulary.check(path, lambda rank: f"{path}: merge {rank}")
     return {"vocabulary": vocabulary, "pattern": pattern, "end_token": end}
 
 
 def _pattern(known: _Tokenizer, where: str) -> str:
-    """Tell how texts are cut before bytes are merged."""
+    """Return the pattern of the pre-tokenizer."""
     first = known["pre_tokenizer"] or {}
     settings = ("type", "individual_digits", "add_prefix_space", "use_regex")
     steps = first.get("pretokenizers", []) if first.get("type") == "Sequence" else [first]
@@ -75,7 +75,7 @@ def _pattern(known: _Tokenizer, where: str) -> str:
         raise CheckpointError(
             "not supported",
             where=where,
-            expected="byte-level BPE that cuts texts as GPT-2 does, or each digit alone first",
+            expected="byte-level BPE with the pre-tokenizer of GPT-2, with or without digit splitting",
             received=", ".join([known["model"]["type"], *(str(step.get("type")) for step in steps)]),
         )
     return _PATTERNS[found]
@@ -86,7 +86,7 @@ def _end_token(folder: Path) -> str | None:
     return end.get("content") if isinstance(end, dict) else end
 
 
-def _of_config(config: Mapping[str, Any], tokens: tuple[str, ...]) -> str | None:
+def _config_end_token(config: Mapping[str, Any], tokens: tuple[str, ...]) -> str | None:
     number = config.get("eos_token_id")
     number = number[0] if isinstance(number, list) and number else number
     return tokens[number] if type(number) is int and 0 <= number < len(tokens) else None

@@ -14,7 +14,7 @@ from tfattn.pretrained.safetensors_file import WEIGHTS
 from tfattn.pretrained.vit import CLASS_TOKEN, POSITIONS, PublishedVit
 
 CONFIG, PIXELS = "config.json", "preprocessor_config.json"
-PREFIX = "vit."  # of all names but the head's, where the model has its head
+PREFIX = "vit."  # of all tensors except the head, in a model with a head
 
 SIZES = {
     "hidden_dim": "hidden_size",
@@ -32,11 +32,11 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu_approximate",
     "relu": "relu",
 }
-USUAL = {"num_channels": 3, "qkv_bias": True}
-# Of its processor of images: pixels are from 0 to 1, and then scaled.
-USUAL_PIXELS = {"do_rescale": True, "rescale_factor": 1 / 255}
+DEFAULTS = {"num_channels": 3, "qkv_bias": True}
+# The image processor scales pixels to 0 to 1 first.
+PIXEL_DEFAULTS = {"do_rescale": True, "rescale_factor": 1 / 255}
 
-# Our variables that are no layer's of theirs.
+# Variables that are parameters of no layer in transformers.
 TABLES = {CLASS_TOKEN: "embeddings.cls_token", POSITIONS: "embeddings.position_embeddings"}
 NAMES = DecoderNames(
     outer={"tokens/projection": "embeddings.patch_embeddings.projection", "norm": "layernorm"},
@@ -55,7 +55,7 @@ NAMES = DecoderNames(
 class HuggingFaceVit(PublishedVit):
     """Weights as transformers' ViTModel saves them, alone or inside ViTForImageClassification."""
 
-    looks_like = f"{CONFIG} with model_type vit and {WEIGHTS} (Hugging Face)"
+    description = f"{CONFIG} with model_type vit and {WEIGHTS} (Hugging Face)"
     weights = (WEIGHTS,)
 
     @classmethod
@@ -64,7 +64,7 @@ class HuggingFaceVit(PublishedVit):
 
     def sizes(self) -> dict[str, Any]:
         config = self._json(CONFIG)
-        self._refuse(config, USUAL, CONFIG)
+        self._require_defaults(config, DEFAULTS, CONFIG)
         return {
             "image_size": self._side(config, "image_size", may_differ=True),
             "patch_size": self._side(config, "patch_size"),
@@ -78,18 +78,18 @@ class HuggingFaceVit(PublishedVit):
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
         prefix = PREFIX if any(name.startswith(PREFIX) for name in stored) else ""
-        names = (TABLES[path],) if path in TABLES else NAMES.of(path)
+        names = (TABLES[path],) if path in TABLES else NAMES.tensor_names(path)
         return names if names == (path,) else tuple(prefix + name for name in names)
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        return {name: _as_ours(value) for name, value in safetensors_file.tensors(self.folder, names).items()}
+        return {name: _convert(value) for name, value in safetensors_file.tensors(self.folder, names).items()}
 
     def _pixels(self) -> dict[str, Any]:
-        """Read how pixels are scaled, where the folder says it."""
+        """Read the normalization of pixels, if the folder has it."""
         if not (self.folder / PIXELS).is_file():
             return {}
         settings = self._json(PIXELS)
-        self._refuse(settings, USUAL_PIXELS, PIXELS)
+        self._require_defaults(settings, PIXEL_DEFAULTS, PIXELS)
         if not settings.get("do_normalize", True):
             return {"pixel_mean": [0.0] * 3, "pixel_deviation": [1.0] * 3}
         return {
@@ -98,7 +98,7 @@ class HuggingFaceVit(PublishedVit):
         }
 
     def _side(self, config: Mapping[str, Any], name: str, *, may_differ: bool = False) -> Any:
-        """Read a side in pixels, which may stand there twice."""
+        """Read a side in pixels, given as a number or as two numbers."""
         value = self._setting(dict(config), name, CONFIG)
         sides = [value] * 2 if isinstance(value, int) else value
         if (
@@ -113,9 +113,9 @@ class HuggingFaceVit(PublishedVit):
         return sides[0] if sides[0] == sides[1] else sides
 
 
-def _as_ours(value: np.ndarray) -> np.ndarray:
+def _convert(value: np.ndarray) -> np.ndarray:
     if value.ndim == 4:  # a convolution over patches, (D, C, P, P)
         return value.transpose(2, 3, 1, 0).reshape(-1, len(value))
-    if value.ndim == 3:  # (1, T, D), or of the class token (1, 1, D)
+    if value.ndim == 3:  # (1, T, D), or (1, 1, D) for the class token
         return value[0, 0] if value.shape[1] == 1 else value[0]
-    return value.T  # a linear layer of torch holds (outputs, inputs)
+    return value.T  # PyTorch linear layers have (outputs, inputs)

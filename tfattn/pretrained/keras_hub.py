@@ -8,7 +8,7 @@ import numpy as np
 
 from tfattn.pretrained import hdf5_file
 from tfattn.pretrained.bert import PublishedBert
-from tfattn.pretrained.bert_names import is_of_head
+from tfattn.pretrained.bert_names import is_head_variable
 from tfattn.pretrained.contract import read_json
 from tfattn.pretrained.hdf5_file import WEIGHTS
 from tfattn.pretrained.keras_hub_layers import merge_heads, stored_names
@@ -27,7 +27,7 @@ SIZES = (
     "dropout",
 )
 
-# Our layers and KerasHub's.
+# Layers of the model and of KerasHub.
 OUTER = {
     "embeddings/token": "reversible_embedding",
     "embeddings/position": "position_embedding",
@@ -40,7 +40,7 @@ OUTER = {
 class KerasHubBert(PublishedBert):
     """Weights as `save_to_preset` of KerasHub's BertBackbone writes them."""
 
-    looks_like = f"{CONFIG} of a BertBackbone, {WEIGHTS} and {VOCABULARY} (KerasHub)"
+    description = f"{CONFIG} of a BertBackbone, {WEIGHTS} and {VOCABULARY} (KerasHub)"
     weights = (WEIGHTS,)
 
     @classmethod
@@ -66,8 +66,8 @@ class KerasHubBert(PublishedBert):
         return hdf5_file.shapes(self.folder)
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        if is_of_head(path):
-            return (path,)  # a backbone has none
+        if is_head_variable(path):
+            return (path,)  # a backbone has no heads
         return stored_names(path, outer=OUTER, block="transformer_encoder")
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:

@@ -31,7 +31,7 @@ OUTER = {"token": "reversible_embedding", "position": "position_embedding", "nor
 class KerasHubGpt2(PublishedGpt):
     """Weights as `save_to_preset` of KerasHub's GPT2Backbone writes them."""
 
-    looks_like = f"{CONFIG} of a GPT2Backbone, {WEIGHTS} and {VOCABULARY} (KerasHub)"
+    description = f"{CONFIG} of a GPT2Backbone, {WEIGHTS} and {VOCABULARY} (KerasHub)"
     weights = (WEIGHTS,)
 
     @classmethod

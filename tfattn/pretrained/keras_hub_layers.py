@@ -1,10 +1,10 @@
-"""How KerasHub names and lays out the weights of its models: after the classes of their layers."""
+"""Names and layout of the weights in KerasHub, which follow the classes of its layers."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-# Our layers and KerasHub's.
+# Layers of the model and of KerasHub.
 BLOCK = {
     "attention/output": "_self_attention_layer/output_dense",
     "attention_norm": "_self_attention_layer_norm",
@@ -16,29 +16,29 @@ ORDER = {"embeddings": 0, "kernel": 0, "gamma": 0, "bias": 1, "beta": 1}
 
 
 def stored_names(path: str, *, outer: Mapping[str, str], block: str) -> tuple[str, ...]:
-    """Return the names of the arrays that make one of our variables; its own path where there is no such thing.
+    """Return the names of the arrays of a variable; its own path if there is no such array.
 
     Args:
         path: the variable's path below the model.
-        outer: its names of the layers outside of blocks, by ours.
-        block: its name of the first block.
+        outer: KerasHub's names of the layers outside of blocks.
+        block: KerasHub's name of the first block.
     """
     layer, _, kind = path.rpartition("/")
     if layer in outer:
         return (f"layers/{outer[layer]}/vars/{ORDER[kind]}",)
-    room, _, part = layer.partition("/")
+    module, _, part = layer.partition("/")
     if part != "attention/qkv" and part not in BLOCK:
         return (path,)
-    index = int(room.removeprefix("block_"))
-    below = f"layers/{block}{f'_{index}' if index else ''}"
+    index = int(module.removeprefix("block_"))
+    prefix = f"layers/{block}{f'_{index}' if index else ''}"
     if part == "attention/qkv":
         names = ("query_dense", "key_dense", "value_dense")
-        return tuple(f"{below}/_self_attention_layer/{name}/vars/{ORDER[kind]}" for name in names)
-    return (f"{below}/{BLOCK[part]}/vars/{ORDER[kind]}",)
+        return tuple(f"{prefix}/_self_attention_layer/{name}/vars/{ORDER[kind]}" for name in names)
+    return (f"{prefix}/{BLOCK[part]}/vars/{ORDER[kind]}",)
 
 
 def merge_heads(name: str, value: np.ndarray) -> np.ndarray:
-    """Lay a weight out as ours, in which heads have no axis of their own."""
+    """Merge the axis of heads, which the weights of the model do not have."""
     if "_self_attention_layer/" not in name:
         return value
     if value.ndim == 3 and "output_dense" in name:

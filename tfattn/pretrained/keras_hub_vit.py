@@ -23,9 +23,9 @@ SIZES = {
     "attention_dropout": "attention_dropout",
     "layer_norm_epsilon": "layer_norm_epsilon",
 }
-USUAL = {"use_class_token": True, "use_patch_bias": True, "use_mha_bias": True, "use_mlp_bias": True}
+DEFAULTS = {"use_class_token": True, "use_patch_bias": True, "use_mha_bias": True, "use_mlp_bias": True}
 
-# Our layers and KerasHub's.
+# Layers of the model and of KerasHub.
 EMBEDDING, ENCODER = "layers/vi_t_patching_and_embedding", "layers/vi_t_encoder"
 OUTER = {
     CLASS_TOKEN: f"{EMBEDDING}/vars/0",
@@ -48,7 +48,7 @@ BLOCK = {
 class KerasHubVit(PublishedVit):
     """Weights as `save_to_preset` of KerasHub's ViTBackbone writes them."""
 
-    looks_like = f"{CONFIG} of a ViTBackbone and {WEIGHTS} (KerasHub)"
+    description = f"{CONFIG} of a ViTBackbone and {WEIGHTS} (KerasHub)"
     weights = (WEIGHTS,)
 
     @classmethod
@@ -57,14 +57,14 @@ class KerasHubVit(PublishedVit):
 
     def sizes(self) -> dict[str, Any]:
         config = self._setting(self._json(CONFIG), "config", CONFIG)
-        self._refuse(config, USUAL, CONFIG)
+        self._require_defaults(config, DEFAULTS, CONFIG)
         *sides, channels = self._setting(config, "image_shape", CONFIG)
         patch = self._setting(config, "patch_size", CONFIG)
         if channels != 3 or len(sides) != 2 or len(set(patch)) != 1:
             raise CheckpointError(
                 "not supported",
                 where=str(self.folder / CONFIG),
-                expected="images of 3 colours and square patches",
+                expected="images of 3 colors and square patches",
                 received=f"image_shape {[*sides, channels]}, patch_size {patch}",
             )
         return {
@@ -84,14 +84,14 @@ class KerasHubVit(PublishedVit):
         block, _, rest = path.partition("/")
         part, _, kind = rest.rpartition("/")
         index = block.removeprefix("block_")
-        below = f"{ENCODER}/encoder_layers/vi_t_encoder_block{f'_{index}' if index != '0' else ''}"
-        return tuple(f"{below}/{name}/vars/{ORDER[kind]}" for name in BLOCK.get(part, ())) or (path,)
+        prefix = f"{ENCODER}/encoder_layers/vi_t_encoder_block{f'_{index}' if index != '0' else ''}"
+        return tuple(f"{prefix}/{name}/vars/{ORDER[kind]}" for name in BLOCK.get(part, ())) or (path,)
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        return {name: _as_ours(name, value) for name, value in hdf5_file.arrays(self.folder, names).items()}
+        return {name: _convert(name, value) for name, value in hdf5_file.arrays(self.folder, names).items()}
 
     def _pixels(self) -> dict[str, Any]:
-        """Read how pixels are scaled, where the folder says it: x 255 scale + offset is (x - mean) / deviation."""
+        """Read the normalization of pixels, if the folder has it: x 255 scale + offset is (x - mean) / deviation."""
         if not (self.folder / PIXELS).is_file():
             return {}
         config = self._setting(self._json(PIXELS), "config", PIXELS)
@@ -101,9 +101,9 @@ class KerasHubVit(PublishedVit):
         return {"pixel_mean": (-offset * deviation).tolist(), "pixel_deviation": deviation.tolist()}
 
 
-def _as_ours(name: str, value: np.ndarray) -> np.ndarray:
+def _convert(name: str, value: np.ndarray) -> np.ndarray:
     if name == OUTER[CLASS_TOKEN] or (value.ndim == 2 and "/mha/" in name):
-        return value.reshape(-1)  # (1, 1, D), or of heads (H, K)
+        return value.reshape(-1)  # (1, 1, D), or heads (H, K)
     if value.ndim == 4 or (value.ndim == 3 and "/output_dense/" in name):
         return value.reshape(-1, value.shape[-1])  # patches (P, P, C, D), or heads (H, K, D)
     return value.reshape(len(value), -1) if value.ndim == 3 else value  # (D, H, K) -> (D, D)

@@ -1,4 +1,4 @@
-"""An export of our own: an encoder or a decoder that was trained here."""
+"""Weights of an export of tfattn: a trained encoder or decoder."""
 
 from collections.abc import Collection, Iterable
 from functools import cached_property
@@ -13,14 +13,14 @@ from tfattn.config.read import read_yaml
 from tfattn.config.schema import SHARED_KEYS, keys_of
 from tfattn.errors import CheckpointError
 from tfattn.formats.training_file import TrainingFile
-from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, in_order
+from tfattn.preprocessing.byte_vocabulary import ByteVocabulary, tokens_by_id
 from tfattn.pretrained.contract import Pretrained, read_json
-from tfattn.pretrained.tensorflow_checkpoint import reading
+from tfattn.pretrained.tensorflow_checkpoint import open_checkpoint
 
 CONFIG, NAMES = "assets.extra/config.yaml", "assets.extra/weights.json"
 SOURCE = "assets.extra/source.json"
 TOKENIZER = "assets/tokenizer_config.json"
-# Of the preprocessors that can adopt one.
+# The vocabulary files of preprocessors that can adopt one.
 VOCABULARIES = {
     "wordpiece": "assets/vocab.txt",
     "byte_bpe": "assets/vocab.json",
@@ -33,13 +33,13 @@ _KEY = "weights/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 class OwnExport(Pretrained):
-    """A version of a model under saved_models/, or the newest of a model's folder; its SavedModel is never run.
+    """A version of a model under saved_models/, or the newest version of a model; the SavedModel is never run.
 
     Args:
         folder: an existing folder that `matches`.
     """
 
-    looks_like = f"a version under saved_models/ with {NAMES} (an export)"
+    description = f"a version under saved_models/ with {NAMES} (an export)"
     weights = (f"{WEIGHTS}.index", f"{WEIGHTS}.data-*")
 
     def __init__(self, folder: Path):
@@ -52,7 +52,7 @@ class OwnExport(Pretrained):
     def sizes(self) -> dict[str, Any]:
         given = {key: value for key, value in self._model.items() if key not in ("name", *SHARED_KEYS["models"])}
         if "vocabulary_size" not in keys_of("models", self.model):
-            return given  # it reads characters
+            return given  # a character-based model
         if self.preprocessor == "wordpiece":
             tokens = self._vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
         else:
@@ -69,7 +69,7 @@ class OwnExport(Pretrained):
 
     def tokenization(self) -> dict[str, Any]:
         if self.preprocessor in ("characters", "words"):
-            return {"tokens": in_order(read_json(self._vocabulary), str(self._vocabulary))}
+            return {"tokens": tokens_by_id(read_json(self._vocabulary), str(self._vocabulary))}
         settings = self._json(TOKENIZER)
         if self.preprocessor == "byte_bpe":
             end = self._setting(settings, "eos_token", TOKENIZER)
@@ -93,17 +93,17 @@ class OwnExport(Pretrained):
 
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
         keys = self._keys()
-        with reading(self.folder / WEIGHTS) as reader:
+        with open_checkpoint(self.folder / WEIGHTS) as reader:
             shapes = reader.get_variable_to_shape_map()
         return {name: tuple(shapes[key]) for name, key in keys.items() if key in shapes}
 
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        below = f"{self._json(NAMES)['model']}/{path}"
-        return (below if below in stored else path,)
+        stored_name = f"{self._json(NAMES)['model']}/{path}"
+        return (stored_name if stored_name in stored else path,)
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         keys = self._keys()
-        with reading(self.folder / WEIGHTS) as reader:
+        with open_checkpoint(self.folder / WEIGHTS) as reader:
             return {name: reader.get_tensor(keys[name]) for name in names}
 
     @cached_property
@@ -122,25 +122,25 @@ class OwnExport(Pretrained):
             raise CheckpointError(
                 "the vocabulary of the export cannot be adopted",
                 where=str(self.folder),
-                expected=f"that of {', '.join(VOCABULARIES)}",
+                expected=f"the vocabulary of {', '.join(VOCABULARIES)}",
                 received=self.preprocessor,
             )
         return self._existing(VOCABULARIES[self.preprocessor])
 
     def _keys(self) -> dict[str, str]:
-        """Map the names of weights to those of the tensors of the SavedModel."""
+        """Map the names of weights to the names of tensors in the SavedModel."""
         paths = self._json(NAMES)["weights"]
         if len(set(paths)) < len(paths):
             raise CheckpointError(
                 "the export holds several models",
                 where=str(self.folder),
-                expected="one",
+                expected="a single model",
                 remedy="Export a single model, without `ensemble`.",
             )
         return {path: _KEY.format(number) for number, path in enumerate(paths)}
 
 
 def _version(folder: Path) -> Path:
-    """Return the newest version of a model's folder, or the folder itself where it has none."""
+    """Return the newest version of a model's folder, or the folder itself if it has no versions."""
     versions = files.numbered(folder)
     return versions[max(versions)] if versions else folder

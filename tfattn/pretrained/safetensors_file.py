@@ -1,11 +1,11 @@
-"""The weights of a folder of Hugging Face: one file of safetensors, which holds no code."""
+"""Tensors in the safetensors file of a Hugging Face folder."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes  # noqa: F401 (with it numpy knows bfloat16, in which most decoders are published)
+import ml_dtypes  # noqa: F401 (registers bfloat16 in NumPy; most decoders are published in it)
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
@@ -18,9 +18,9 @@ def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     """Read the shapes of all tensors, by name.
 
     Raises:
-        CheckpointError: the folder has no such file, or a damaged one.
+        CheckpointError: the file is missing or damaged.
     """
-    with _reading(folder) as file:
+    with _open(folder) as file:
         return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
 
@@ -28,14 +28,14 @@ def tensors(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
     """Read some tensors, by name.
 
     Raises:
-        CheckpointError: as `shapes`.
+        CheckpointError: the file is missing or damaged.
     """
-    with _reading(folder) as file:
+    with _open(folder) as file:
         return {name: file.get_tensor(name) for name in names}
 
 
 @contextmanager
-def _reading(folder: Path) -> Iterator[Any]:
+def _open(folder: Path) -> Iterator[Any]:
     path = folder / WEIGHTS
     if not path.is_file():
         raise _missing(folder)

@@ -1,4 +1,4 @@
-"""Checkpoints of TensorFlow, read tensor by tensor; no graph is loaded."""
+"""Tensors in TensorFlow checkpoints, read without a graph."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,16 +9,16 @@ from tfattn.errors import CheckpointError
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Any]:
-    """Open a checkpoint: yield what has `get_variable_to_shape_map` and `get_tensor`.
+def open_checkpoint(path: Path) -> Iterator[Any]:
+    """Open a checkpoint, and yield a reader with `get_variable_to_shape_map` and `get_tensor`.
 
     Args:
-        path: of its files, without their suffixes.
+        path: the path of the files, without suffixes.
 
     Raises:
-        CheckpointError: a file is broken.
+        CheckpointError: a file is damaged.
     """
-    import tensorflow as tf  # not above: the sizes of a model are read without it
+    import tensorflow as tf  # imported here: the sizes of a model are read without TensorFlow
 
     try:
         yield tf.train.load_checkpoint(str(path))

@@ -98,7 +98,8 @@ class Word2Vec(Task):
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the mean loss over the target words of each position: (B, N, L)."""
         pairs, block = self._pairs(batch), self.model.block
-        words, negatives = in_blocks(batch[TOKEN_IDS], block), in_blocks(batch[NEGATIVE_IDS], block // WORDS_PER_NEGATIVE)
+        words = in_blocks(batch[TOKEN_IDS], block)
+        negatives = in_blocks(batch[NEGATIVE_IDS], block // WORDS_PER_NEGATIVE)
         total = self.objective.loss(self.model, outputs[SEQUENCE_OUTPUT], words, pairs, negatives)
         return {PAIRS: total / ops.maximum(ops.sum(pairs, axis=-1), 1.0)}
 

@@ -10,7 +10,7 @@ from tfattn import files
 from tfattn.features import EXAMPLE_ROWS
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.preprocessing.several_texts import columns_of
+from tfattn.preprocessing.several_texts import stack_fields
 from tfattn.runs.member import check_labels
 from tfattn.runs.run import Run
 from tfattn.tasks.operating_point import OperatingPoint
@@ -66,7 +66,7 @@ class TrainedEnsemble:
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
         """Predict N raw rows with each model separately."""
-        fields = columns_of(rows, self.preprocessor.fields)
+        fields = stack_fields(rows, self.preprocessor.fields)
         batches = [padded(preprocessor(fields)) for preprocessor in self.preprocessors]
         return [
             as_arrays(gather_rows(task, function(features), features, len(rows)))

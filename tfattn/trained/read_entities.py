@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.features import ENDS, LABEL_IDS, STARTS, WORD_NUMBERS
-from tfattn.preprocessing.word_bounds import at_word_bounds
+from tfattn.preprocessing.word_bounds import align_to_words
 from tfattn.tasks.tagged_entities import Entity, entities_of
 
 
@@ -22,5 +22,5 @@ def read_entities(
     """
     is_part = predicted[WORD_NUMBERS] > 0
     words = (predicted[name] for name in (LABEL_IDS, STARTS, ENDS))
-    label_ids = at_word_bounds(tf.constant(texts, tf.string), *words, is_part).numpy()
+    label_ids = align_to_words(tf.constant(texts, tf.string), *words, is_part).numpy()
     return [entities_of({**predicted, LABEL_IDS: label_ids}, row, labels) for row in range(len(texts))]

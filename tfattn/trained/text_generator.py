@@ -10,7 +10,7 @@ from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
 from tfattn.features import ANSWER, MESSAGES, PROMPT, TEXT
 from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message
-from tfattn.preprocessing.chat_ids import ids_of_written, piece_ids
+from tfattn.preprocessing.chat_ids import piece_ids, rendered_chat_ids
 from tfattn.preprocessing.language import Language
 from tfattn.rows import evenly_spaced
 from tfattn.tasks.generation import sample_continuations
@@ -86,13 +86,13 @@ def encode_prompts(language: Language, texts: tf.Tensor, *, parse_chats: bool = 
     Args:
         language: the tokenizer.
         texts: (B,). An empty text becomes the end-of-text token, so that a new document follows.
-        parse_chats: whether texts may be formatted chats with special tokens, see `ids_of_written`; otherwise special
+        parse_chats: whether texts may be formatted chats with special tokens, see `rendered_chat_ids`; otherwise special
             tokens are plain text.
 
     Returns:
         token ids (B, P) int32, padded at the end, and the padding mask (B, P) bool.
     """
-    token_ids = ids_of_written(language, texts) if parse_chats else language.split(texts)
+    token_ids = rendered_chat_ids(language, texts) if parse_chats else language.split(texts)
     is_empty = token_ids.row_lengths() == 0
     start = tf.RaggedTensor.from_row_lengths(
         tf.fill([tf.math.count_nonzero(is_empty)], language.end_id), tf.cast(is_empty, tf.int64), validate=False

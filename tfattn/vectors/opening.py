@@ -1,4 +1,4 @@
-"""Word vectors by what a user calls them: a file, an export's folder, or an export's name."""
+"""Opening of word vectors by file, export folder or export name."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ def open_vectors(model: str, folder: Path = SAVED_MODELS) -> WordVectors:
     """Read word vectors into memory.
 
     Args:
-        model: a file, see `word_files.read`; an export's folder, or its name.
-        folder: that of all exports.
+        model: a file (see `word_files.read`), the folder of an export, or its name.
+        folder: the folder of all exports.
 
     Raises:
         ConfigError: there is no such model; suggests the nearest name.
-        DataError: the file is damaged, or none of word vectors.
-        CheckpointError: the export is damaged, or none of word vectors.
+        DataError: the file is damaged, or has no word vectors.
+        CheckpointError: the export is damaged, or has no word vectors.
     """
     if Path(model).is_file():
         return word_files.read(model)
@@ -34,7 +34,7 @@ def open_vectors(model: str, folder: Path = SAVED_MODELS) -> WordVectors:
     words, counts = WordList.read(export.folder / "assets")
     if rows != len(words):
         raise CheckpointError(
-            "the export's words and vectors do not belong together",
+            "the words and vectors of the export do not match",
             where=str(export.folder),
             expected=f"a vector for each of {len(words):,} words",
             received=f"{rows:,} vectors",
@@ -42,30 +42,30 @@ def open_vectors(model: str, folder: Path = SAVED_MODELS) -> WordVectors:
         )
     has_subwords = SUBWORD_VECTORS in export.stored_shapes()
     vectors = export.read([WORD_VECTORS, SUBWORD_VECTORS] if has_subwords else [WORD_VECTORS])
-    made = None
+    subword_vector = None
     if has_subwords:
-        from tfattn.vectors.subword_vectors import SubwordVectors  # here, so that files are read without TensorFlow
+        from tfattn.vectors.subword_vectors import SubwordVectors  # imported here: files are read without TensorFlow
 
-        made = SubwordVectors(export.folder / "assets", vectors[SUBWORD_VECTORS])
-    return WordVectors(words, np.asarray(vectors[WORD_VECTORS], "float32"), counts, made)
+        subword_vector = SubwordVectors(export.folder / "assets", vectors[SUBWORD_VECTORS])
+    return WordVectors(words, np.asarray(vectors[WORD_VECTORS], "float32"), counts, subword_vector)
 
 
-def width_of(model: str, folder: Path = SAVED_MODELS) -> int:
-    """Tell how many numbers each vector has, without reading them; else as `open_vectors`."""
+def vector_width(model: str, folder: Path = SAVED_MODELS) -> int:
+    """Return the dimension of word vectors without reading them; arguments and errors as `open_vectors`."""
     if Path(model).is_file():
-        return word_files.width_of(model)
+        return word_files.vector_width(model)
     _, width = _shape(_export(model, folder))
     return width
 
 
 def _export(model: str, folder: Path) -> OwnExport:
-    for place in (Path(model), folder / model):
-        if place.is_dir() and OwnExport.matches(place):
-            return OwnExport(place)
+    for path in (Path(model), folder / model):
+        if path.is_dir() and OwnExport.matches(path):
+            return OwnExport(path)
     known = [path.name for path in sorted(folder.iterdir()) if files.numbered(path)] if folder.is_dir() else []
     raise ConfigError(
         "there are no such word vectors",
-        expected=f"a file of them, or an export: its folder, or one in {folder}/: "
+        expected=f"a file, the folder of an export, or an export in {folder}/: "
         f"{', '.join(known) or 'there are none yet'}",
         received=repr(model),
         remedy=nearest(model, known),
@@ -73,14 +73,14 @@ def _export(model: str, folder: Path) -> OwnExport:
 
 
 def _shape(export: OwnExport) -> tuple[int, int]:
-    """Return how many vectors there are, and how wide they are."""
+    """Return the number of vectors and their width."""
     with native.errors_hidden():
         native.import_tensorflow()
     shape = export.stored_shapes().get(WORD_VECTORS, ())
     if len(shape) != 2:
         raise CheckpointError(
-            "the export holds no word vectors",
+            "the export has no word vectors",
             where=str(export.folder),
-            expected=f"a model that was trained to make them, with the tensor `{WORD_VECTORS}`",
+            expected=f"a model of word vectors, with the tensor `{WORD_VECTORS}`",
         )
     return shape

@@ -1,4 +1,4 @@
-"""Vectors of words that no text had, made of those of the n-grams of their characters."""
+"""Vectors of unknown words from character n-grams. A module of its own, because it imports TensorFlow."""
 
 from pathlib import Path
 
@@ -9,17 +9,17 @@ from tfattn.preprocessing.corpus_words import CorpusWords
 
 
 class SubwordVectors:
-    """Makes the vector of a word: the mean of those of its n-grams.
+    """The mean of the n-gram vectors of a word.
 
     Args:
-        assets: the folder in which the preprocessor was saved that numbered the n-grams.
-        vectors: (buckets, D), of each of them.
+        assets: the saved preprocessor, which maps n-grams to ids.
+        vectors: (buckets, D), the vectors of n-grams.
 
     Call arguments:
-        word: as a text may have it.
+        word: the word, before normalization.
 
     Returns:
-        (D,) float32; None where the word has no n-grams.
+        (D,) float32; None if the word has no n-grams.
     """
 
     def __init__(self, assets: Path, vectors: np.ndarray):
@@ -28,6 +28,6 @@ class SubwordVectors:
         self._vectors = vectors
 
     def __call__(self, word: str) -> np.ndarray | None:
-        (numbers,) = self._preprocessor.subword_ids(tf.constant([word])).numpy()
-        numbers = numbers[numbers >= 0]
-        return self._vectors[numbers].mean(axis=0) if len(numbers) else None
+        (ids,) = self._preprocessor.subword_ids(tf.constant([word])).numpy()
+        ids = ids[ids >= 0]
+        return self._vectors[ids].mean(axis=0) if len(ids) else None

@@ -1,4 +1,4 @@
-"""An encoder by itself, published or exported: texts in, vectors out, in the order of the texts."""
+"""Encoding of texts to vectors with a published or exported encoder."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,18 +24,18 @@ from tfattn.training.runtime import Runtime
 Pooling = Literal["none", "mean", "cls", "pooler"]
 
 TOP = (-1,)
-LAST_FOUR = (-1, -2, -3, -4)  # as google-research/bert's extract_features.py
-ROWS = 4096  # of like length among so many share a batch
-NUMBERS = 2**25  # in vectors that are held at a time: 128 MiB
+LAST_FOUR = (-1, -2, -3, -4)  # as in google-research/bert's extract_features.py
+WINDOW_ROWS = 4096  # rows that are sorted by length together
+MAX_FLOATS = 2**25  # of vectors in memory at a time: 128 MiB
 
 
 class TextVectors(NamedTuple):
-    """What an encoder makes of a text, or of a pair of texts.
+    """The vectors of a text or a pair of texts.
 
     Attributes:
-        tokens: T of them, [CLS] and [SEP]s included.
-        values: float32: (L D,) of the text, its L layers side by side; without pooling (T, L, D), of each token.
-        is_truncated: whether the text was too long, and its end was not read.
+        tokens: the T tokens, [CLS] and [SEP]s included.
+        values: float32: (L * D,) of the text, its L layers concatenated; without pooling (T, L, D), of each token.
+        is_truncated: whether the text was too long and was cut.
     """
 
     tokens: list[str]
@@ -44,28 +44,28 @@ class TextVectors(NamedTuple):
 
 
 class TextEncoder:
-    """Reads texts, or pairs of them, by an encoder whose weights stay as they are.
+    """A frozen encoder of texts or pairs of texts.
 
-    Texts of like length share a batch, a few thousand of them at a time, so memory does not depend on how many there
-    are. What others share a batch with a text, and how it is padded, changes its vectors by no more than rounding.
+    Among a few thousand texts at a time, texts of similar length share a batch, so memory is independent of the number
+    of texts. Batching and padding change vectors only by rounding.
 
     Args:
         model: the encoder.
-        tokenizer: fitted; its `fields` are those of the rows.
-        layers: which layers, from the topmost, -1, down to the embeddings, -1 - num_layers; those of a text stand side
-            by side. By default -1, and without pooling -1, -2, -3, -4, as far as there are so many.
-        pooling: how a text becomes one vector: the "mean" of its tokens, the vector of "cls", or BERT's "pooler" over
-            it; "none" gives the vectors of its tokens.
-        normalize: whether each vector is brought to length 1, so that products of vectors are cosines.
-        max_tokens: of a batch, padding included.
+        tokenizer: the fitted tokenizer; its `fields` are the fields of the rows.
+        layers: the layers, from the top, -1, down to the embeddings, -1 - num_layers; layers of a text are
+            concatenated. By default -1, and without pooling -1, -2, -3, -4, as far as they exist.
+        pooling: the vector of a text: the "mean" of its tokens, the vector of "cls", or BERT's "pooler" over it;
+            "none" gives the vectors of tokens.
+        normalize: whether vectors are normalized to length 1, so that dot products are cosines.
+        max_tokens: the maximum number of tokens of a batch, padding included.
 
     Raises:
-        ConfigError: the encoder has no such layer, or the pooler does not read it.
+        ConfigError: the encoder has no such layer, or the pooler does not use it.
 
     Example:
         >>> encoder = TextEncoder.open("minilm", pooling="mean", normalize=True)
-        >>> one, other = encoder.encode([{"text": "The cat sleeps."}, {"text": "A cat is asleep."}])
-        >>> float(one.values @ other.values) > 0.8
+        >>> first, second = encoder.encode([{"text": "The cat sleeps."}, {"text": "A cat is asleep."}])
+        >>> float(first.values @ second.values) > 0.8
         True
 
     Source: Devlin et al. 2018, "BERT", section 5.3; mean pooling as in Reimers and Gurevych 2019, "Sentence-BERT".
@@ -83,10 +83,10 @@ class TextEncoder:
     ):
         self.model, self.tokenizer = model, tokenizer
         self.pooling, self.normalize = pooling, normalize
-        self.layers = _layers(layers, pooling, lowest=-1 - model.num_layers)
+        self.layers = _resolve_layers(layers, pooling, lowest=-1 - model.num_layers)
         self._batching = Batching(max_tokens=max(max_tokens, tokenizer.max_length))
         self._names = np.array(tokenizer.tokens, object)
-        self._computed = compiled(self._compute)
+        self._compiled_model = compiled(self._compute)
         self._read = compiled(lambda fields: (tokenizer(fields), tokenizer.truncated(fields)))
 
     @classmethod
@@ -100,25 +100,25 @@ class TextEncoder:
         precision: Literal["float32", "bfloat16"] = "float32",
         **options: Any,
     ) -> "TextEncoder":
-        """Build an encoder with its published weights, or with those of an export.
+        """Build an encoder with published weights, or the weights of an export.
 
         Args:
-            source: what `pretrained.open` takes or returns.
-            pooling: see above.
-            fields: the names of the texts of a row, one or two; by default those that it was trained on, or `text`.
-            max_length: the longest sequence in tokens, [CLS] and [SEP]s included; by default as it was trained.
-            precision: of its layers.
+            source: an argument or a result of `pretrained.open`.
+            pooling: as for the constructor.
+            fields: the names of one or two text fields; by default the fields of the training file, or `text`.
+            max_length: the maximum sequence length, [CLS] and [SEP]s included; by default as in training.
+            precision: the precision of the layers.
             options: the other arguments of the constructor.
 
         Raises:
-            ConfigError: there is no such source, or no such layer; or max_length is more than the encoder takes.
-            CheckpointError: its files are damaged, hold no encoder of texts, or no pooler where that is to pool.
+            ConfigError: there is no such source, or no such layer; or max_length exceeds the maximum of the encoder.
+            CheckpointError: the files are damaged, have no text encoder, or lack the pooler if it is needed.
         """
         weights = source if isinstance(source, Pretrained) else pretrained.open(source)
         kind = registry.find("models", weights.model)
         if not issubclass(kind, Encoder):
             received = f"the model {weights.model}"
-            raise CheckpointError("it holds no encoder of texts", where=str(weights.folder), received=received)
+            raise CheckpointError("the model is not a text encoder", where=str(weights.folder), received=received)
         tokenizer = WordPiece(
             max_length=max_length or weights.max_length, fields=tuple(fields or weights.trained_on.columns)
         )
@@ -129,7 +129,7 @@ class TextEncoder:
             model = kind(**weights.sizes())
         if tokenizer.max_length > model.max_sequence_length:
             raise ConfigError(
-                "the encoder takes no sequences of this length",
+                "max_length exceeds the maximum of the encoder",
                 key="max_length",
                 expected=f"at most {model.max_sequence_length}",
                 received=str(tokenizer.max_length),
@@ -142,37 +142,37 @@ class TextEncoder:
         """Compute the vectors of rows, in order.
 
         Args:
-            rows: each with the fields of the tokenizer.
+            rows: rows with the fields of the tokenizer.
         """
         rows = iter(rows)
-        while window := list(itertools.islice(rows, ROWS)):
+        while window := list(itertools.islice(rows, WINDOW_ROWS)):
             fields = {name: tf.constant([row[name] for row in window]) for name in self.tokenizer.fields}
             sequences, truncated = self._read(fields)
             lengths, truncated = sequences[TOKEN_IDS].row_lengths().numpy(), truncated.numpy()
             for part in self._parts(lengths):
-                yield from self._encoded(sequences, lengths, truncated, part)
+                yield from self._encode_part(sequences, lengths, truncated, part)
 
     def _parts(self, lengths: np.ndarray) -> list[np.ndarray]:
-        """Divide the rows of a window, so that the vectors of each part can be held."""
+        """Split the rows of a window into parts whose vectors fit into memory."""
         vectors = lengths if self.pooling == "none" else np.ones_like(lengths)
-        filled = np.cumsum(vectors) * len(self.layers) * self.model.hidden_dim // NUMBERS
+        filled = np.cumsum(vectors) * len(self.layers) * self.model.hidden_dim // MAX_FLOATS
         return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(filled)) + 1)
 
-    def _encoded(
+    def _encode_part(
         self, sequences: Mapping[str, tf.RaggedTensor], lengths: np.ndarray, truncated: np.ndarray, rows: np.ndarray
     ) -> Iterator[TextVectors]:
-        """Compute the vectors of some rows of a window, batch by batch; yield them in order."""
+        """Compute the vectors of a part of a window, by batches; return them in order."""
         found: dict[int, TextVectors] = {}
         (window,) = self._batching.plan([lengths[rows]], seed=0, epoch=0, shuffle=False)
-        for places in window.batches:
-            batch = rows[places]
+        for indices in window.batches:
+            batch = rows[indices]
             features = padded({name: tf.gather(sequences[name], batch) for name in (TOKEN_IDS, SEGMENT_IDS)})
-            values = self._computed(features).numpy()
+            values = self._compiled_model(features).numpy()
             names = self._names[features[TOKEN_IDS].numpy()]
-            for place, row in enumerate(batch.tolist()):
+            for index, row in enumerate(batch.tolist()):
                 length = lengths[row]
-                vectors = values[place, :length] if self.pooling == "none" else values[place]
-                found[row] = TextVectors(names[place, :length].tolist(), vectors, bool(truncated[row]))
+                vectors = values[index, :length] if self.pooling == "none" else values[index]
+                found[row] = TextVectors(names[index, :length].tolist(), vectors, bool(truncated[row]))
         return (found[row] for row in rows.tolist())
 
     def _compute(self, features: dict[str, Any]) -> Any:
@@ -191,18 +191,18 @@ class TextEncoder:
         return ops.normalize(vectors, axis=-1) if self.normalize else vectors
 
 
-def _layers(layers: Sequence[int] | None, pooling: Pooling, *, lowest: int) -> tuple[int, ...]:
-    """Return the layers that are asked for, or those of the pooling."""
+def _resolve_layers(layers: Sequence[int] | None, pooling: Pooling, *, lowest: int) -> tuple[int, ...]:
+    """Return the requested layers, or the default layers of the pooling."""
     if layers is None:
         return tuple(layer for layer in LAST_FOUR if layer >= lowest) if pooling == "none" else TOP
     if pooling == "pooler" and tuple(layers) != TOP:
-        raise ConfigError("the pooler reads the topmost layer", key="layers", expected="-1", received=_listed(layers))
+        raise ConfigError("the pooler reads the top layer", key="layers", expected="-1", received=_listed(layers))
     unknown = [layer for layer in layers if not lowest <= layer <= -1]
     if unknown or not layers:
         raise ConfigError(
             "the encoder has no such layer",
             key="layers",
-            expected=f"some of -1, the topmost, to {lowest}, the embeddings",
+            expected=f"some of -1, the top, to {lowest}, the embeddings",
             received=_listed(unknown) or "none",
         )
     return tuple(layers)

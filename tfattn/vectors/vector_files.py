@@ -1,4 +1,4 @@
-"""Files of vectors: JSON lines as google-research/bert's extract_features.py writes them, and NumPy's arrays."""
+"""Files of text vectors: JSON lines in the format of google-research/bert's extract_features.py, and NumPy arrays."""
 
 import json
 import sys
@@ -13,78 +13,85 @@ from tfattn import files
 from tfattn.errors import ConfigError
 from tfattn.vectors.text_encoder import TextVectors
 
-DIGITS = 6  # behind the point, as extract_features.py rounds
+DIGITS = 6  # after the decimal point, as in extract_features.py
 ARRAY, LINES = ".npy", ".jsonl"
 
 
 def check(output: str, pooling: str) -> None:
-    """Refuse a file to which vectors cannot be written.
+    """Check that vectors can be written to a file.
 
     Args:
-        output: its path; `-` is standard output.
+        output: the path; `-` is standard output.
         pooling: "none" for the vectors of tokens.
 
     Raises:
-        ConfigError: its suffix stands for no format, or for one that cannot hold them.
+        ConfigError: the suffix has no format, or its format cannot store the vectors.
     """
     if output != "-" and files.by_suffix(output, _FORMATS) is _write_array and pooling == "none":
         raise ConfigError(
-            "the vectors of tokens fill no array: texts have different numbers of them",
+            "the vectors of tokens fill no array: texts have different numbers of tokens",
             where=output,
-            expected=f"{LINES}, or one vector of each text",
-            remedy="`--pooling mean` makes one of each.",
+            expected=f"{LINES}, or one vector per text",
+            remedy="`--pooling mean` makes one vector per text.",
         )
 
 
 @dataclass
-class Written:
-    """How many texts there were, and of how many the end was not read."""
+class WriteSummary:
+    """The numbers of written and of truncated texts."""
 
     texts: int = 0
     truncated: int = 0
 
-    def counting(self, vectors: Iterable[TextVectors]) -> Iterator[TextVectors]:
-        """Yield the same vectors, and count them."""
-        for one in vectors:
+    def count(self, vectors: Iterable[TextVectors]) -> Iterator[TextVectors]:
+        """Yield vectors, and count them."""
+        for text in vectors:
             self.texts += 1
-            self.truncated += one.is_truncated
-            yield one
+            self.truncated += text.is_truncated
+            yield text
 
 
-def write(output: str, vectors: Iterable[TextVectors], layers: Sequence[int]) -> Written:
-    """Write vectors as they come; the file appears when all of them are there.
+def write(output: str, vectors: Iterable[TextVectors], layers: Sequence[int]) -> WriteSummary:
+    """Write vectors as a stream; the file appears when it is complete.
 
-    `.jsonl`, and `-`, standard output: an object for each text, numbers rounded to 6 digits. It has `linex_index`, the
-    number of the text from 0, and `values`; or where there are vectors of tokens `features`, for each token `token` and
-    `layers`, for each layer `index` and `values`.
+    `.jsonl`, and `-` for standard output: an object per text, with numbers rounded to 6 digits. It has `linex_index`,
+    the index of the text, and `values`; or for vectors of tokens `features`, with `token` and `layers` of each token,
+    and `index` and `values` of each layer.
 
     `.npy`: an array (texts, width) float32.
 
     Args:
         output: see `check`.
-        vectors: of the texts, in order.
-        layers: those that tokens have vectors of.
+        vectors: the vectors of the texts, in order.
+        layers: the layers of token vectors.
     """
-    written = Written()
+    summary = WriteSummary()
     if output == "-":
-        sys.stdout.writelines(_lines(written.counting(vectors), layers))
-        return written
+        sys.stdout.writelines(_lines(summary.count(vectors), layers))
+        return summary
     with files.atomic_file(output) as path:
-        files.by_suffix(output, _FORMATS)(path, written.counting(vectors), layers)
-    return written
+        files.by_suffix(output, _FORMATS)(path, summary.count(vectors), layers)
+    return summary
 
 
 def _lines(vectors: Iterable[TextVectors], layers: Sequence[int]) -> Iterator[str]:
-    for number, one in enumerate(vectors):
-        values = np.round(one.values.astype(np.float64), DIGITS).tolist()
-        content = {"values": values} if one.values.ndim == 1 else {"features": _of_tokens(one.tokens, values, layers)}
+    for number, text in enumerate(vectors):
+        values = np.round(text.values.astype(np.float64), DIGITS).tolist()
+        content = (
+            {"values": values} if text.values.ndim == 1 else {"features": _token_features(text.tokens, values, layers)}
+        )
         yield json.dumps({"linex_index": number, **content}, ensure_ascii=False) + "\n"
 
 
-def _of_tokens(tokens: Sequence[str], values: Sequence[Sequence[list[float]]], layers: Sequence[int]) -> list[dict]:
+def _token_features(
+    tokens: Sequence[str], values: Sequence[Sequence[list[float]]], layers: Sequence[int]
+) -> list[dict]:
     return [
-        {"token": token, "layers": [{"index": i, "values": of_layer} for i, of_layer in zip(layers, of, strict=True)]}
-        for token, of in zip(tokens, values, strict=True)
+        {
+            "token": token,
+            "layers": [{"index": i, "values": of_layer} for i, of_layer in zip(layers, vectors, strict=True)],
+        }
+        for token, vectors in zip(tokens, values, strict=True)
     ]
 
 
@@ -96,12 +103,12 @@ def _write_lines(path: Path, vectors: Iterable[TextVectors], layers: Sequence[in
 def _write_array(path: Path, vectors: Iterable[TextVectors], layers: Sequence[int]) -> None:
     with path.open("wb") as file:
         rows = width = 0
-        for rows, one in enumerate(vectors, start=1):
+        for rows, text in enumerate(vectors, start=1):
             if rows == 1:
-                (width,) = one.values.shape
+                (width,) = text.values.shape
                 _write_header(file, rows, width)
-            file.write(one.values.astype("<f4").tobytes())
-        # NumPy leaves room in a header for any number of rows.
+            file.write(text.values.astype("<f4").tobytes())
+        # NumPy reserves space in the header for any number of rows.
         file.seek(0)
         _write_header(file, rows, width)
 

@@ -1,4 +1,4 @@
-"""How many analogies word vectors know: king to queen is as man to what?"""
+"""Accuracy of word vectors on analogies: king is to queen as man is to what?"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,82 +10,82 @@ from tfattn.errors import DataError
 from tfattn.vectors.word_similarity import read_lines
 from tfattn.vectors.word_vectors import WordVectors
 
-SECTION = ":"  # begins the line that names one
-WORDS = 4  # of a question: the first is to the second as the third to the fourth
-SCORES = 2**24  # that are held at a time
+SECTION = ":"  # the prefix of lines that name a section
+WORDS = 4  # of a question: the first is to the second as the third is to the fourth
+SCORES = 2**24  # scores in memory at a time
 
 Question = tuple[str, ...]
 
 
-class Answered(NamedTuple):
-    """How many questions of a section are answered rightly.
+class SectionAccuracy(NamedTuple):
+    """The accuracy of a section.
 
     Attributes:
-        right: the answers that are the fourth word.
-        covered: the questions whose words all have vectors. The others are left out.
-        questions: all of them.
+        correct: the number of correct answers.
+        covered: the number of questions whose words all have vectors; other questions are skipped.
+        questions: the number of questions.
     """
 
-    right: int
+    correct: int
     covered: int
     questions: int
 
     @property
     def accuracy(self) -> float:
-        """Of what is covered; 0 where nothing is."""
-        return self.right / max(self.covered, 1)
+        """The fraction of correct answers of covered questions; 0 without any."""
+        return self.correct / max(self.covered, 1)
 
 
-def total(sections: Mapping[str, Answered]) -> Answered:
-    """Add sections up."""
-    return Answered(*map(sum, zip(*sections.values(), strict=True)))
+def total(sections: Mapping[str, SectionAccuracy]) -> SectionAccuracy:
+    """Sum sections."""
+    return SectionAccuracy(*map(sum, zip(*sections.values(), strict=True)))
 
 
 def measure(
     vectors: WordVectors, sections: Mapping[str, Sequence[Question]], most_frequent: int | None = None
-) -> dict[str, Answered]:
+) -> dict[str, SectionAccuracy]:
     """Answer questions by the nearest word to second - first + third, by section.
 
-    The words of a question are no answers, and case is ignored, as in word2vec's own measure and gensim's.
+    The words of a question are excluded as answers, and case is ignored, as in word2vec and gensim.
 
     Args:
-        vectors: the most frequent words first.
-        sections: the questions of each, see `read_sections`.
-        most_frequent: how many of the words count, for questions and for answers; None for all.
+        vectors: the word vectors, the most frequent words first.
+        sections: the questions of each section, see `read_sections`.
+        most_frequent: the number of words to use, for questions and answers; None for all.
 
     Source: Mikolov et al. 2013, "Efficient Estimation of Word Representations in Vector Space", section 4.1.
     """
     counted = min(most_frequent or len(vectors), len(vectors))
-    places = {word: place for word, place in vectors.places_without_case.items() if place < counted}
-    # Words that differ in case alone are the same answer: each stands for the first of them.
-    same = np.array([places[word.casefold()] for word in vectors.words[:counted]])
+    indices = {word: index for word, index in vectors.casefolded_indices.items() if index < counted}
+    # Words that differ only in case are the same answer: each maps to the most frequent of them.
+    same = np.array([indices[word.casefold()] for word in vectors.words[:counted]])
     found = {}
     for name, questions in sections.items():
         folded = ([word.casefold() for word in question] for question in questions)
-        known = np.array([[places[word] for word in question] for question in folded if places.keys() >= {*question}])
-        right = 0
+        known = np.array([[indices[word] for word in question] for question in folded if indices.keys() >= {*question}])
+        correct = 0
         step = max(1, SCORES // counted)
         for start in range(0, len(known), step):
-            right += _right(vectors, same, known[start : start + step])
-        found[name] = Answered(right, len(known), len(questions))
+            correct += _count_correct(vectors, same, known[start : start + step])
+        found[name] = SectionAccuracy(correct, len(known), len(questions))
     return found
 
 
-def _right(vectors: WordVectors, same: np.ndarray, questions: np.ndarray) -> int:
-    """Count the right answers to Q questions, (Q, 4) rows of vectors."""
-    first, second, third = (vectors.directions(questions[:, place]) for place in range(WORDS - 1))
+def _count_correct(vectors: WordVectors, same: np.ndarray, questions: np.ndarray) -> int:
+    """Count the correct answers to Q questions, (Q, 4) indices of words."""
+    first, second, third = (vectors.unit_vectors(questions[:, column]) for column in range(WORDS - 1))
     counted = len(same)
-    scores = (second - first + third) @ vectors.vectors[:counted].T / vectors.lengths[:counted]  # (Q, V)
-    for place in range(WORDS - 1):
-        scores[same == questions[:, place : place + 1]] = -np.inf
+    scores = (second - first + third) @ vectors.vectors[:counted].T / vectors.norms[:counted]  # (Q, V)
+    for column in range(WORDS - 1):
+        scores[same == questions[:, column : column + 1]] = -np.inf
     return int((same[scores.argmax(axis=1)] == questions[:, -1]).sum())
 
 
 def read_sections(path: str | Path) -> dict[str, list[Question]]:
-    """Read questions as questions-words.txt has them: a line of four words each, and `: name` where a section begins.
+    """Read questions in the format of questions-words.txt: four words per line, and `: name` before a section.
 
     Raises:
-        DataError: a line is something else; names it. Or there are no questions.
+        DataError: a line has another format, or there are no questions; names the line.
     """
     sections: dict[str, list[Question]] = {}
     name = ""
@@ -97,11 +97,11 @@ def read_sections(path: str | Path) -> dict[str, list[Question]]:
             sections.setdefault(name, []).append(words)
         elif line:
             raise DataError(
-                "the line is no question",
+                "the line is not a question",
                 where=f"{path}:{number}",
                 expected=f"{WORDS} words, or `: section`",
                 received=repr(line[:60]),
             )
     if not sections:
-        raise DataError("the file holds no questions", where=str(path))
+        raise DataError("the file has no questions", where=str(path))
     return sections

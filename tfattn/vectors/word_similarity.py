@@ -1,4 +1,4 @@
-"""How well word vectors agree with people on which words are similar."""
+"""Correlation of word vectors with human similarity scores."""
 
 import math
 import re
@@ -14,24 +14,24 @@ from tfattn.errors import DataError
 from tfattn.formats import numbers
 from tfattn.vectors.word_vectors import WordVectors
 
-DIVIDERS = ("\t", ",", ";")  # the first that a line has divides it, or else blanks do
+DIVIDERS = ("\t", ",", ";")  # the first in a line divides it; without any, blanks do
 
 
 class Pair(NamedTuple):
-    """Two words, and how similar people find them."""
+    """A pair of words and its human similarity score."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     score: float
 
 
-class Agreement(NamedTuple):
-    """How well cosines agree with what people say.
+class Correlation(NamedTuple):
+    """The correlation of cosine similarities with human scores.
 
     Attributes:
-        spearman, pearson: the correlations; not a number where fewer than two pairs are covered, or all are alike.
-        covered: the pairs whose words both have vectors. The others are left out.
-        pairs: all of them.
+        spearman, pearson: the correlations; NaN if fewer than two pairs are covered, or all are equal.
+        covered: the number of pairs whose words both have vectors; other pairs are skipped.
+        pairs: the number of pairs.
     """
 
     spearman: float
@@ -40,33 +40,33 @@ class Agreement(NamedTuple):
     pairs: int
 
 
-def measure(vectors: WordVectors, pairs: list[Pair]) -> Agreement:
-    """Compare the cosines of pairs of words with the scores that people gave them; case is ignored."""
-    places = vectors.places_without_case
-    found = [(one.casefold(), other.casefold(), score) for one, other, score in pairs]
-    known = [(places[one], places[other], score) for one, other, score in found if one in places and other in places]
+def measure(vectors: WordVectors, pairs: list[Pair]) -> Correlation:
+    """Correlate the cosine similarities of pairs with their human scores; case is ignored."""
+    indices = vectors.casefolded_indices
+    folded = [(first.casefold(), second.casefold(), score) for first, second, score in pairs]
+    known = [(indices[a], indices[b], score) for a, b, score in folded if a in indices and b in indices]
     if len(known) < 2:
-        return Agreement(math.nan, math.nan, len(known), len(pairs))
-    ones, others, scores = map(np.array, zip(*known, strict=True))
-    cosines = np.einsum("nd,nd->n", vectors.directions(ones), vectors.directions(others))
+        return Correlation(math.nan, math.nan, len(known), len(pairs))
+    firsts, seconds, scores = map(np.array, zip(*known, strict=True))
+    cosines = np.einsum("nd,nd->n", vectors.unit_vectors(firsts), vectors.unit_vectors(seconds))
     if np.ptp(cosines) == 0 or np.ptp(scores) == 0:
-        return Agreement(math.nan, math.nan, len(known), len(pairs))
+        return Correlation(math.nan, math.nan, len(known), len(pairs))
     spearman, pearson = stats.spearmanr(cosines, scores).statistic, stats.pearsonr(cosines, scores).statistic
-    return Agreement(float(spearman), float(pearson), len(known), len(pairs))
+    return Correlation(float(spearman), float(pearson), len(known), len(pairs))
 
 
 def read_pairs(path: str | Path) -> list[Pair]:
-    """Read a file of pairs: two words and a score in each line, with tabs, commas, semicolons or blanks between.
+    """Read a file of pairs: two words and a score per line, separated by tabs, commas, semicolons or blanks.
 
-    Lines that begin with # are comments, and the first line may name the columns. Columns between the words and the
-    first number are passed over, such as SimLex-999's part of speech, and so is what stands behind it.
+    Lines that start with # are comments, and the first line may name the columns. Columns between the words and the
+    first number, such as the part of speech of SimLex-999, and columns after it are ignored.
 
     Raises:
-        DataError: a line is something else; names it. Or there are no pairs.
+        DataError: a line has another format, or there are no pairs; names the line.
     """
     pairs = list(_pairs(Path(path)))
     if not pairs:
-        raise DataError("the file holds no pairs of words", where=str(path))
+        raise DataError("the file has no pairs of words", where=str(path))
     return pairs
 
 
@@ -75,26 +75,26 @@ def _pairs(path: Path) -> Iterator[Pair]:
     for number, line in enumerate(read_lines(path), start=1):
         if not line or line.startswith("#"):
             continue
-        divider = next((one for one in DIVIDERS if one in line), None)
-        one, other, *rest = [part.strip() for part in line.split(divider)] + ["", ""]
+        divider = next((character for character in DIVIDERS if character in line), None)
+        first, second, *rest = [part.strip() for part in line.split(divider)] + ["", ""]
         score = next((value for value in map(numbers.read, rest) if value is not None), None)
-        if one and other and score is not None:
-            yield Pair(one, other, score)
+        if first and second and score is not None:
+            yield Pair(first, second, score)
         elif not is_first:
             raise DataError(
-                "the line is no pair of words with its score",
+                "the line is not a pair of words with its score",
                 where=f"{path}:{number}",
-                expected="a word, a word and a number, with tabs, commas, semicolons or blanks between",
+                expected="two words and a number, separated by tabs, commas, semicolons or blanks",
                 received=repr(line[:60]),
             )
         is_first = False
 
 
 def read_lines(path: Path) -> list[str]:
-    """Read the lines of a small text file, without blanks at their ends.
+    """Read the lines of a small text file, stripped of blanks.
 
     Raises:
-        DataError: it is missing, or not UTF-8.
+        DataError: the file is missing, or not UTF-8.
     """
     try:
         text = files.read_bytes(path, remedy="").decode("utf-8-sig")

@@ -52,7 +52,7 @@ def equal(found, words=WORDS, vectors=VECTORS):
 
 @pytest.mark.parametrize("content", [TEXT, GLOVE, C_TOOL, TEXT.replace(b"\n", b"\r\n"), BINARY, WITH_ENDS])
 @pytest.mark.parametrize("name", ["vectors.any", "vectors.txt.gz"])
-def test_a_format_is_told_by_its_content(read, content, name, monkeypatch):
+def test_formats_are_detected_by_content(read, content, name, monkeypatch):
     packed = gzip.compress(content) if name.endswith(".gz") else content
     equal(read(packed, name))
     # The same in blocks that end anywhere.
@@ -70,7 +70,7 @@ def test_the_suffix_tells_where_the_content_could_be_either(read):
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.vec", "a.bin", "A.BIN"])
-def test_what_is_written_is_read_bit_by_bit(vectors, tmp_path, name):
+def test_written_vectors_round_trip_exactly(vectors, tmp_path, name):
     word_files.write(tmp_path / name, vectors)
     equal(word_files.read(tmp_path / name))
 
@@ -112,7 +112,7 @@ def test_words_of_any_bytes(read, tmp_path):
 def test_of_words_that_come_twice_the_first_counts(read, capsys):
     found = read(b"a 1 2\nb 3 4\na 5 6\nc 7 8\nb 9 0\n")
     equal(found, ["a", "b", "c"], [[1, 2], [3, 4], [7, 8]])
-    assert "2 words stand there twice: their first vectors count" in capsys.readouterr().err
+    assert "2 words are repeated: their first vectors count" in capsys.readouterr().err
 
 
 def test_words_with_blanks_are_read_and_written_with_a_line_below(read, tmp_path, capsys):
@@ -144,7 +144,7 @@ def _array() -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no word vectors: expected word2vec's text or binary.* received an empty file.*save_word2vec"),
+        (b"", "has no word vectors: expected word2vec's text or binary.* received an empty file.*save_word2vec"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "what seems to be a picture"),
         (pickle.dumps({"a": 1}), "what seems to be a pickle of Python"),
         (_array(), "what seems to be an array of NumPy"),
@@ -153,25 +153,25 @@ def _array() -> bytes:
         (b"It was the best of times\nit was\n", "received b'It was the best"),
         (
             b"a 1 2\nb 3\n",
-            "vectors:2: the row is no word with its vector: expected a word and 2 num.* received 1 n",
+            "vectors:2: the row is not a word with its vector: expected a word and 2 num.* received 1 n",
         ),
         (b"a 1 2\nb 3 4 5\n", "vectors:2: .* received 3 numbers"),
         (b"a 1 2\nb 3 four\n", "vectors:2: .* received 'four' among them"),
         (b"a 1 2\n\nb 3 4\n", "vectors:2: .* received no word"),
         (b"a 1 2\n 3 4\n", "vectors:2: .* received no word"),
-        (b"2 2\na 1 2\nb 1 nan\n", "row 2: a vector holds what is no number: .* of the word 'b', received nan"),
+        (b"2 2\na 1 2\nb 1 nan\n", "row 2: a vector has a value that is not finite: .* of the word 'b', received nan"),
         (b"a 1 2\nb 1 -inf\n", "row 2: .* received -inf"),
         (b"a 1 2\nb 1 1e39\n", "row 2: .* received inf"),
         (b"1 1\na " + np.float32(np.nan).tobytes(), "row 1: .* of the word 'a', received nan"),
-        (b"3 2\na 1 2\nb 1.25 2.25\n", "3: the file has other rows than .* expected 3 words, received 2"),
-        (b"1 2\na 1 2\nb 1 2\n", "the file has other rows than .* expected 1 words, received 2"),
-        (b"6" + BINARY[1:], "byte 162: the file goes on behind its vectors: expected the end behind 6 words"),
+        (b"3 2\na 1 2\nb 1.25 2.25\n", "3: the number of rows differs .* expected 3 words, received 2"),
+        (b"1 2\na 1 2\nb 1 2\n", "the number of rows differs .* expected 1 words, received 2"),
+        (b"6" + BINARY[1:], "byte 162: the file continues after its vectors: expected the end after 6 words"),
         (b"7 4" + BINARY[3:], "the file goes on|is damaged"),
         (b"2 0\na\nb\n", "no vectors have this width: expected 1 to 65,536 numbers, received 0"),
         (b"1 1\n" + b"a" * 5000 + b"\0 1234", "byte 4: the file is damaged, or was cut off: .* received no word"),
     ],
 )
-def test_what_is_damaged_or_foreign_is_one_clear_message(read, content, message):
+def test_damaged_or_foreign_files_are_refused(read, content, message):
     with pytest.raises(DataError, match=message) as caught:
         read(content)
     assert "vectors" in caught.value.where
@@ -182,7 +182,7 @@ def test_what_is_damaged_or_foreign_is_one_clear_message(read, content, message)
 def test_a_header_that_claims_terabytes_takes_no_memory(read, header, name):
     content = header + b"\na \0\0\0\0 1\n"
     tracemalloc.start()
-    with pytest.raises(DataError, match="too small for what|no vectors have this width|cut off"):
+    with pytest.raises(DataError, match="too small for its|no vectors have this width|cut off"):
         read(gzip.compress(content) if name.endswith("gz") else content, name)
     assert tracemalloc.get_traced_memory()[1] < 300 << 20
     tracemalloc.stop()
@@ -218,5 +218,5 @@ def test_where_nothing_is_written(tmp_path):
         word_files.check(tmp_path / output)
     with pytest.raises(ConfigError, match="a.npy: unknown file format: expected one of .txt, .vec, .bin"):
         word_files.check(tmp_path / "a.npy")
-    with pytest.raises(ConfigError, match=r"something else stands there: .*projector_config.pbtxt"):
+    with pytest.raises(ConfigError, match=r"the path exists and is no projector folder: .*projector_config.pbtxt"):
         word_files.check(tmp_path)

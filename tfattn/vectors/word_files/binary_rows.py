@@ -1,4 +1,4 @@
-"""Rows of bytes: a word, a blank, and its numbers as float32 in little-endian order; some write a line end behind."""
+"""Binary rows: a word, a blank, and little-endian float32 numbers, with an optional line end."""
 
 from typing import BinaryIO
 
@@ -8,23 +8,23 @@ from tfattn.errors import DataError
 from tfattn.vectors.word_files.table import Table
 
 BLOCK = 1 << 24  # bytes that are read together
-LONGEST_WORD = 1 << 12  # bytes
+MAX_WORD_BYTES = 1 << 12
 
 
-def add_rows(table: Table, file: BinaryIO, rows: int, *, begin: int) -> None:
+def add_rows(table: Table, file: BinaryIO, rows: int, *, offset: int) -> None:
     """Read rows and add them.
 
     Args:
-        table: what they are added to.
-        file: behind its header.
-        rows: how many there are.
-        begin: the number of the byte behind the header.
+        table: the table to extend.
+        file: the file, positioned after its header.
+        rows: the number of rows.
+        offset: the offset of the first byte after the header.
 
     Raises:
-        DataError: the file ends too soon, or goes on behind them; names the byte.
+        DataError: the file ends too early, or continues after the rows; names the byte.
     """
     size = 4 * table.width
-    buffer = b""  # begins at byte `begin`
+    buffer = b""  # starts at byte `offset`
     while len(table) < rows:
         chunk = file.read(BLOCK)
         buffer += chunk
@@ -33,9 +33,9 @@ def add_rows(table: Table, file: BinaryIO, rows: int, *, begin: int) -> None:
             word = start
             while buffer[word : word + 1] == b"\n":
                 word += 1
-            blank = buffer.find(b" ", word, word + LONGEST_WORD)
-            if blank == word or (blank < 0 and len(buffer) - word >= LONGEST_WORD):
-                raise _damage(table, rows, begin + word, len(words), received="no word")
+            blank = buffer.find(b" ", word, word + MAX_WORD_BYTES)
+            if blank == word or (blank < 0 and len(buffer) - word >= MAX_WORD_BYTES):
+                raise _damage(table, rows, offset + word, len(words), received="no word")
             stop = blank + 1 + size
             if blank < 0 or stop > len(buffer):
                 break
@@ -44,14 +44,14 @@ def add_rows(table: Table, file: BinaryIO, rows: int, *, begin: int) -> None:
             start = stop
         table.add(words, np.frombuffer(b"".join(vectors), "<f4").reshape(-1, table.width))
         if not chunk and len(table) < rows:
-            raise _damage(table, rows, begin + len(buffer), received="the end of the file")
-        buffer, begin = buffer[start:], begin + start
+            raise _damage(table, rows, offset + len(buffer), received="the end of the file")
+        buffer, offset = buffer[start:], offset + start
     rest = (buffer + file.read(BLOCK)).lstrip(b"\n")
     if rest:
         raise DataError(
-            "the file goes on behind its vectors",
-            where=f"{table.file}, byte {begin:,}",
-            expected=f"the end behind {rows:,} words, as the first line tells",
+            "the file continues after its vectors",
+            where=f"{table.file}, byte {offset:,}",
+            expected=f"the end after {rows:,} words, as in the first line",
             received=f"{rest[:20]!r}",
         )
 

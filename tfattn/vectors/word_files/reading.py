@@ -1,4 +1,4 @@
-"""Reading of word vectors, in whatever format a file shows itself to be."""
+"""Reading of word vectors, with detection of the format."""
 
 import contextlib
 import re
@@ -13,8 +13,8 @@ from tfattn.vectors.word_files.table import Table
 from tfattn.vectors.word_vectors import WordVectors
 
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([0-9]{1,18}) ([0-9]{1,18})[ \r]*")
-CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # what no text holds, and nearly all rows of bytes do
-FASTTEXT = b"\xba\x16\x4f\x2f"  # its models begin so
+CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # not in text, but in nearly all binary rows
+FASTTEXT = b"\xba\x16\x4f\x2f"  # the magic number of fastText models
 FASTTEXT_AS_TEXT = (
     "Read the .vec that fastText writes next to the .bin; or make one: "
     "gensim.models.fasttext.load_facebook_vectors(BIN).save_word2vec_format(VEC)."
@@ -25,15 +25,16 @@ SAVE = "gensim writes vectors by `save_word2vec_format`, fastText as .vec."
 def read(path: str | Path) -> WordVectors:
     """Read a file of word vectors, which may be compressed (.gz, .bz2).
 
-    word2vec's text and fastText's .vec: a line with the numbers of words and of dimensions, then a line for each word.
-    GloVe's: the same without the first line. word2vec's binary: the same first line, then rows of bytes, with or
-    without line ends. Which it is, its content tells; where that could be either, the suffix .bin does.
+    word2vec text and fastText .vec have a line with the numbers of words and dimensions, then a line for each word.
+    GloVe has no first line. word2vec binary has the first line, then binary rows, with or without line ends. Content
+    decides the format; if it is ambiguous, the suffix .bin decides.
 
     Args:
         path: the file.
 
     Raises:
-        DataError: it is none of these, damaged, cut off, or other than its first line tells; names the line or byte.
+        DataError: the file has another format, is damaged or truncated, or differs from its first line; names the line
+            or byte.
     """
     with _reading(path) as unpacked:
         head = _head(unpacked)
@@ -45,8 +46,8 @@ def read(path: str | Path) -> WordVectors:
     return table.done()
 
 
-def width_of(path: str | Path) -> int:
-    """Tell from the first line of a file how many numbers a vector has; else as `read`."""
+def vector_width(path: str | Path) -> int:
+    """Return the dimension of vectors from the first line of a file; errors as `read`."""
     with _reading(path) as unpacked:
         return _width(_head(unpacked), unpacked)
 
@@ -65,24 +66,24 @@ def _head(path: files.AnyPath) -> bytes:
 
 
 def _header(head: bytes) -> tuple[int, int] | None:
-    """Return how many words of how many numbers the first line tells; None where it is a word with its vector."""
+    """Return the numbers of words and dimensions in the first line; None if it is a word with its vector."""
     found = HEADER.fullmatch(head.partition(b"\n")[0])
     return found and (int(found[1]), int(found[2]))
 
 
 def _read_counted(table: Table, path: files.AnyPath, header: tuple[int, int], head: bytes) -> None:
-    """Read rows behind a header that tells how many there are."""
+    """Read rows after a header with their number."""
     rows, width = header
     is_binary = _is_binary(head.partition(b"\n")[2], width, path)
     _check_size(path, rows, width, smallest=rows * (2 + (4 if is_binary else 2) * width))
     if is_binary:
         with path.open("rb") as file:
-            binary_rows.add_rows(table, file, rows, begin=len(file.readline()))
+            binary_rows.add_rows(table, file, rows, offset=len(file.readline()))
     else:
         _read_text(table, path, line=2)
     if len(table) != rows:
         raise DataError(
-            "the file has other rows than its first line tells",
+            "the number of rows differs from the first line",
             where=f"{path}:{len(table) + 1:,}",
             expected=f"{rows:,} words",
             received=f"{len(table):,}",
@@ -94,44 +95,44 @@ def _read_text(table: Table, path: files.AnyPath, *, line: int) -> None:
     with path.open("rb") as file:
         if line > 1:
             file.readline()
-        for lines in text_rows.lines_of(file, str(path), line):
+        for lines in text_rows.read_lines(file, str(path), line):
             text_rows.add_rows(table, lines, line)
             line += len(lines)
 
 
 def _width(head: bytes, path: files.AnyPath) -> int:
-    """Return how many numbers a vector has, as the first line tells or shows."""
+    """Return the dimension of vectors from the header or the first row."""
     if (header := _header(head)) is not None:
         return header[1]
     first, end, _ = head.partition(b"\n")
-    if end and (width := text_rows.width_of(first)):
+    if end and (width := text_rows.row_width(first)):
         return width
     found = likely_kind(head)
     is_fasttext = head.startswith(FASTTEXT)
-    seems = "a model of fastText" if is_fasttext else found[0] if found else ""
+    guess = "a model of fastText" if is_fasttext else found[0] if found else ""
     raise DataError(
-        "the file holds no word vectors",
+        "the file has no word vectors",
         where=str(path),
         expected="word2vec's text or binary, GloVe's text or fastText's .vec",
-        received=f"what seems to be {seems}" if seems else f"{first[:40]!r}" if head else "an empty file",
+        received=f"what seems to be {guess}" if guess else f"{first[:40]!r}" if head else "an empty file",
         remedy=FASTTEXT_AS_TEXT if is_fasttext else SAVE,
     )
 
 
-def _is_binary(behind: bytes, width: int, path: files.AnyPath) -> bool:
-    """Tell from what stands behind the header whether rows are bytes."""
-    first, end, _ = behind.partition(b"\n")
-    if end and text_rows.width_of(first) == width:
+def _is_binary(rest: bytes, width: int, path: files.AnyPath) -> bool:
+    """Return whether the rows after the header are binary."""
+    first, end, _ = rest.partition(b"\n")
+    if end and text_rows.row_width(first) == width:
         return False
-    return CONTROL.search(behind) is not None or path.suffix.lower() == ".bin"
+    return CONTROL.search(rest) is not None or path.suffix.lower() == ".bin"
 
 
 def _check_size(path: files.AnyPath, rows: int, width: int, *, smallest: int) -> None:
-    """Refuse a file that cannot hold what its header tells; of a compressed one nobody knows before it is read."""
+    """Refuse a file that is too small for its header; the size of compressed files is unknown."""
     if isinstance(path, files.CompressedPath) or (size := path.stat().st_size) >= smallest:
         return
     raise DataError(
-        "the file is too small for what its first line tells",
+        "the file is too small for its first line",
         where=str(path),
         expected=f"at least {smallest:,} bytes for {rows:,} words of {width:,} numbers",
         received=f"{size:,} bytes",

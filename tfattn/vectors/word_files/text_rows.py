@@ -1,4 +1,4 @@
-"""Rows of text: a word, and behind it its numbers, with blanks between."""
+"""Text rows: a word and its numbers, separated by blanks."""
 
 import io
 import itertools
@@ -8,18 +8,18 @@ from typing import BinaryIO
 import numpy as np
 
 from tfattn.errors import DataError
-from tfattn.vectors.word_files.table import WIDEST, Table
+from tfattn.vectors.word_files.table import MAX_WIDTH, Table
 
 BLOCK = 1 << 23  # bytes that are parsed together
-LONGEST_LINE = 32 * WIDEST
+LONGEST_LINE = 32 * MAX_WIDTH
 
 
-def lines_of(file: BinaryIO, name: str, line: int) -> Iterator[list[bytes]]:
-    """Yield the lines of a file without their ends, blocks of them.
+def read_lines(file: BinaryIO, name: str, line: int) -> Iterator[list[bytes]]:
+    """Yield blocks of the lines of a file, without line ends.
 
     Args:
-        file: its bytes.
-        name: of the file.
+        file: the file, opened in binary mode.
+        name: the name of the file.
         line: the number of the first line.
 
     Raises:
@@ -48,12 +48,12 @@ def add_rows(table: Table, lines: Sequence[bytes], first: int) -> None:
     """Parse rows and add them.
 
     Args:
-        table: what they are added to.
+        table: the table to extend.
         lines: the rows.
         first: the number of the first line.
 
     Raises:
-        DataError: a row has no word, or other numbers than it should have; names the line.
+        DataError: a row has no word, or a wrong number of values; names the line.
     """
     parts = [line.partition(b" ") for line in lines]
     words = [word for word, _, _ in parts]
@@ -66,14 +66,14 @@ def add_rows(table: Table, lines: Sequence[bytes], first: int) -> None:
         if numbers.shape != (len(lines), table.width):
             raise ValueError
     except ValueError:
-        # Once more and slowly: words of some files have blanks in them, and else the line is to be told.
+        # Parse again, row by row: words may have blanks, or else the error names the line.
         each = [_row(line, table.width, f"{table.file}:{first + number:,}") for number, line in enumerate(lines)]
         words, numbers = [word for word, _ in each], np.array([row for _, row in each], "float32")
     table.add(words, numbers)
 
 
-def width_of(line: bytes) -> int:
-    """Count the numbers at the end of a line, behind one word at least."""
+def row_width(line: bytes) -> int:
+    """Count the numbers at the end of a line, after at least one word."""
     _, *parts = line.split() or [b""]
     return sum(1 for _ in itertools.takewhile(lambda part: _number(part) is not None, reversed(parts)))
 
@@ -81,14 +81,14 @@ def width_of(line: bytes) -> int:
 def _row(line: bytes, width: int, where: str) -> tuple[bytes, list[float]]:
     parts = line.rsplit(None, width) or [b""]
     numbers = [_number(part) for part in parts[1:]]
-    # A word may have blanks in it; if what stands before the last blank is a number, there are too many.
+    # A word may have blanks; if its last part is a number, the row has too many numbers.
     is_longer = len(parts) > width and b" " in parts[0] and _number(parts[0].rpartition(b" ")[2]) is not None
     wrong = [part for part, number in zip(parts[1:], numbers, strict=True) if number is None]
     has_word = line[:1] not in (b"", b" ")
     if not has_word or wrong or len(numbers) < width or is_longer:
         received = f"{wrong[0].decode('utf-8', 'backslashreplace')!r} among them" if wrong else ""
         raise DataError(
-            "the row is no word with its vector",
+            "the row is not a word with its vector",
             where=where,
             expected=f"a word and {width} numbers with blanks between",
             received=(received or f"{len(line.split()) - 1} numbers") if has_word else "no word",

@@ -13,7 +13,7 @@ PROJECTOR = "projector_config.pbtxt"
 TENSORS, METADATA = "vectors.tsv", "metadata.tsv"
 BLOCK = 4096  # rows
 BLANK = re.compile(r"\s")
-NUMBER = "%.9g"  # so many digits that the same float32 is read
+NUMBER = "%.9g"  # enough digits to read the same float32
 _CONFIG = f"""\
 embeddings {{
   tensor_name: "word_vectors"
@@ -24,32 +24,32 @@ embeddings {{
 
 
 def check(output: str | Path) -> None:
-    """Refuse a file or folder to which word vectors cannot be written.
+    """Check that word vectors can be written to a file or folder.
 
     Raises:
-        ConfigError: its suffix stands for no format; or a folder stands there that is something else.
+        ConfigError: the suffix has no format, or the folder exists and is no projector folder.
     """
     path = Path(output)
     if path.suffix:
         files.by_suffix(path, _FORMATS)
     elif path.exists() and not (path / PROJECTOR).is_file():
         raise ConfigError(
-            "something else stands there",
+            "the path exists and is no projector folder",
             where=str(path),
-            expected=f"a new folder, or one with {PROJECTOR}, which is written anew",
+            expected=f"a new folder, or one with {PROJECTOR}, which is replaced",
         )
 
 
 def write(output: str | Path, vectors: WordVectors) -> None:
-    """Write word vectors; the file or folder appears when all of it is there.
+    """Write word vectors; the file or folder appears when it is complete.
 
-    `.txt` and `.vec` are word2vec's text, a line with the numbers of words and dimensions and a line for each word.
-    `.bin` is word2vec's binary. Both divide by blanks: a blank within a word is written as _, as between the words of a
-    phrase. Without a suffix it is a folder for TensorBoard's projector, with the count of each word where it is known.
+    `.txt` and `.vec` are word2vec text: a line with the numbers of words and dimensions, and a line per word. `.bin` is
+    word2vec binary. Both separate by blanks, so blanks within words are written as _, as in phrases. A path without a
+    suffix is a folder for TensorBoard's projector, with the counts of words if they are known.
 
     Args:
         output: see `check`.
-        vectors: what to write.
+        vectors: the word vectors.
     """
     path = Path(output)
     if not path.suffix:
@@ -58,7 +58,7 @@ def write(output: str | Path, vectors: WordVectors) -> None:
         return
     if changed := sum(1 for word in vectors.words if BLANK.search(word)):
         console.note(f"{path}: blanks in {changed:,} words are written as _")
-    with files.atomic_file(path) as place, place.open("wb") as file:
+    with files.atomic_file(path) as temporary, temporary.open("wb") as file:
         file.write(f"{len(vectors)} {vectors.width}\n".encode())
         files.by_suffix(path, _FORMATS)(file, vectors)
 
@@ -80,7 +80,7 @@ def _write_projector(folder: Path, vectors: WordVectors) -> None:
     words = (BLANK.sub(" ", word) for word in vectors.words)
     with (folder / METADATA).open("w", encoding="utf-8") as file:
         if vectors.counts is None:
-            file.writelines(f"{word}\n" for word in words)  # one column has no names
+            file.writelines(f"{word}\n" for word in words)  # a single column has no header
         else:
             file.write("word\tcount\n")
             file.writelines(f"{word}\t{count}\n" for word, count in zip(words, vectors.counts.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""How texts are divided into words, outside of the graph."""
+"""Segmentation of texts into words, outside the graph."""
 
 import functools
 import importlib.util
@@ -8,44 +8,44 @@ from typing import Literal
 from tfattn.errors import ConfigError
 from tfattn.preprocessing.word_characters import Rules, WordCharacters
 
-Kind = Literal["letters", "blanks", "jieba"]
+Division = Literal["letters", "blanks", "jieba"]
 Script = Literal["traditional", "simplified"]
 
 _CONVERSIONS = {"traditional": "s2t", "simplified": "t2s"}
 
 
-class WordDivision:
-    """Divides texts into words.
+class WordSegmenter:
+    """Segmenter of texts into words.
 
     Args:
-        kind: `letters`, `blanks` or `jieba`, which finds the words of Chinese texts.
-        rules: what words are made of.
-        script: which Chinese script texts are turned into first; None leaves them as they are.
+        division: `letters`, `blanks`, or `jieba` for Chinese.
+        rules: the character rules of words.
+        script: the Chinese script into which texts are converted first; None for no conversion.
 
     Raises:
-        ConfigError: a package that this needs is not installed.
+        ConfigError: a required package is not installed.
     """
 
-    def __init__(self, kind: Kind, rules: Rules, script: Script | None):
-        if kind == "jieba":
-            _check_installed("division", kind, "jieba")
+    def __init__(self, division: Division, rules: Rules, script: Script | None):
+        if division == "jieba":
+            _check_installed("division", division, "jieba")
         if script is not None:
             _check_installed("script", script, "opencc")
         self._script = script
         self._characters = WordCharacters(rules)
-        self._as_written = WordCharacters(rules._replace(lower_case=False))
-        self._has_blanks = kind != "jieba"
+        self._keep_case = WordCharacters(rules._replace(lower_case=False))
+        self._has_blanks = division != "jieba"
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of a text."""
         if self._has_blanks:
-            return self.spelled(text)
-        # jieba knows words with capital letters, too; so case is folded behind it.
-        words = _segmenter()(self._converted(text).translate(self._as_written))
+            return self.split_at_blanks(text)
+        # The dictionary of jieba has words with capital letters, so case is folded afterwards.
+        words = _segmenter()(self._converted(text).translate(self._keep_case))
         return " ".join(words).translate(self._characters).split()
 
-    def spelled(self, text: str) -> list[str]:
-        """Return what stands between blanks, spelled as words are."""
+    def split_at_blanks(self, text: str) -> list[str]:
+        """Split a text at blanks, and normalize its words."""
         return self._converted(text).translate(self._characters).split()
 
     def _converted(self, text: str) -> str:
@@ -57,7 +57,7 @@ def _check_installed(key: str, value: str, module: str) -> None:
         raise ConfigError(
             f"the package {module} is not installed",
             key=key,
-            expected=f"it, for `{key}: {value}`",
+            expected=f"{module}, for `{key}: {value}`",
             received="no such package",
             remedy="Run: pip install 'tfattn[chinese]'",
         )
@@ -65,13 +65,13 @@ def _check_installed(key: str, value: str, module: str) -> None:
 
 @functools.cache
 def _segmenter() -> Callable[[str], Iterator[str]]:
-    """Load jieba's dictionary: without a word, and not from its cache in the folder of temporary files."""
+    """Load the dictionary of jieba, without its log lines and its cache in the folder of temporary files."""
     import jieba
 
-    found = jieba.Tokenizer()
-    found.FREQ, found.total = found.gen_pfdict(found.get_dict_file())
-    found.initialized = True
-    return found.cut
+    tokenizer = jieba.Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer.cut
 
 
 @functools.cache

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from tfattn.preprocessing.byte_characters import written
-from tfattn.preprocessing.pre_tokens import PreTokens
+from tfattn.preprocessing.byte_characters import bytes_to_unicode
+from tfattn.preprocessing.pre_tokenizer import PreTokenizer
 
 GPT2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
 REFERENCES = {
@@ -22,13 +22,15 @@ PATTERNS = sorted(REFERENCES)
 TELLING = (
     "aAéßñ1٣५Ⅷ²  \n\t\r\x0b\x1c\x85\u00a0\u2028\u3000''''strevmld!.,-_\u0301\0\U0001f600中。\u200d\ufeff\u180e\ufffd"
 )
-NEW_DIGITS = [chr(number) for number in range(0x11DE0, 0x11DEA)]  # which the reference counts as digits, see PreTokens
+NEW_DIGITS = [
+    chr(number) for number in range(0x11DE0, 0x11DEA)
+]  # which the reference counts as digits, see PreTokenizer
 texts = st.lists(st.text(st.sampled_from(TELLING) | st.characters(exclude_categories=["Cs"]), max_size=12), max_size=30)
 
 
 @functools.cache
 def cut(pattern):
-    return tf.function(PreTokens(pattern), input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    return tf.function(PreTokenizer(pattern), input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
 
 def pieces(pattern, *given_texts):
@@ -38,10 +40,10 @@ def pieces(pattern, *given_texts):
 @pytest.mark.parametrize("pattern", PATTERNS)
 @settings(deadline=None)  # the first example makes the tables
 @given(texts)
-def test_pieces_are_those_of_the_reference(pattern, some):
+def test_pieces_equal_the_reference(pattern, some):
     some = [text for text in some if not set(NEW_DIGITS) & set(text)]
     expected = [[piece for piece, _ in REFERENCES[pattern].pre_tokenize_str(text)] for text in some]
-    assert [[written(piece.encode()) for piece in row] for row in pieces(pattern, *some)] == expected
+    assert [[bytes_to_unicode(piece.encode()) for piece in row] for row in pieces(pattern, *some)] == expected
 
 
 def test_contractions_blanks_and_line_ends():
@@ -60,13 +62,13 @@ def test_digits_stand_alone():
     assert pieces("digits", "in  1984's 5") == [["in", "  ", "1", "9", "8", "4", "'s", " ", "5"]]
 
 
-def test_a_text_ends_where_the_next_one_begins():
+def test_no_piece_crosses_two_texts():
     assert pieces("gpt2", "a'", "", "s", " ", "b") == [["a", "'"], [], ["s"], [" "], ["b"]]
 
 
-def test_what_is_not_utf8_counts_as_the_replacement_character():
+def test_invalid_utf8_is_read_as_the_replacement_character():
     assert pieces("gpt2", b"a\xff b\xe2\x82") == [["a", "\ufffd", " b", "\ufffd"]]
 
 
 def test_installations_that_cut_alike_have_equal_fingerprints():
-    assert len({PreTokens(pattern).fingerprint for pattern in PATTERNS}) == 1
+    assert len({PreTokenizer(pattern).fingerprint for pattern in PATTERNS}) == 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfattn.preprocessing.number_streams import DROPPED, END_OF_TEXT, StreamFile, counts_of, streams, texts_of
+from tfattn.preprocessing.word_streams import DROPPED, END_OF_TEXT, StreamFile, count_ids, encode_streams, split_stream
 
 TEXTS = ["1 2 3 4 5 6 7 8 9", "", "-1 5", "6 -1 -1 7 " * 9, "-1", "8", ""]
 
@@ -15,20 +15,20 @@ def numbers(texts):
 @pytest.fixture(params=[3, 20, 1000], ids=lambda most: f"{most} characters at once")
 def divided(request, monkeypatch):
     """The streams of the texts, divided in passages of few characters or of many."""
-    monkeypatch.setattr("tfattn.preprocessing.passages.MOST_CHARACTERS", request.param)
+    monkeypatch.setattr("tfattn.preprocessing.passages.MAX_CHARACTERS", request.param)
     monkeypatch.setattr("tfattn.preprocessing.passages._PASSAGE", request.param // 3)
-    return list(streams(iter(TEXTS), str.split, numbers))
+    return list(encode_streams(iter(TEXTS), str.split, numbers))
 
 
 def test_streams_hold_whole_texts_and_words_that_are_dropped_leave_no_trace(divided):
     assert all(stream.dtype == np.int32 and stream[-1] == END_OF_TEXT for stream in divided)
     assert sum(np.count_nonzero(stream == DROPPED) for stream in divided) == 20
     expected = [[int(word) for word in text.split() if word != "-1"] for text in TEXTS]
-    assert [ids.tolist() for stream in divided for ids in texts_of(stream)] == expected
+    assert [ids.tolist() for stream in divided for ids in split_stream(stream)] == expected
 
 
 def test_no_texts_are_no_stream():
-    assert list(streams([], str.split, numbers)) == []
+    assert list(encode_streams([], str.split, numbers)) == []
 
 
 def test_a_file_gives_the_streams_again_under_other_numbers(divided):
@@ -38,9 +38,11 @@ def test_a_file_gives_the_streams_again_under_other_numbers(divided):
         for _ in range(2):
             assert [stream.tolist() for stream in file] == [stream.tolist() for stream in divided]
         file.renumber(np.array([DROPPED] * 6 + [1, 0, DROPPED, DROPPED]))
-        (found,) = {tuple(map(tuple, (ids.tolist() for stream in file for ids in texts_of(stream)))) for _ in range(2)}
+        (found,) = {
+            tuple(map(tuple, (ids.tolist() for stream in file for ids in split_stream(stream)))) for _ in range(2)
+        }
     assert found == ((1, 0), (), (), (1, 0) * 9, (), (), ())
 
 
-def test_counts_are_those_of_words():
-    assert counts_of(np.array([0, DROPPED, 2, END_OF_TEXT, 2], np.int32), 4).tolist() == [1, 0, 2, 0]
+def test_ids_are_counted():
+    assert count_ids(np.array([0, DROPPED, 2, END_OF_TEXT, 2], np.int32), 4).tolist() == [1, 0, 2, 0]
