@@ -43,9 +43,9 @@ def test_what_is_no_fraction_is_told_as_a_number():
 @pytest.mark.parametrize(
     ("rows", "num_rows", "words"),
     [
-        ((10, 10), 10, "by the mean of all"),
-        ((10, 12), 22, "by the one model that was not trained on it"),
-        ((10, 10, 12, 12), 22, "Those that were not trained on a row predict it together"),
+        ((10, 10), 10, "The ensemble predicts their mean"),
+        ((10, 12), 22, "by the member that was not trained on it"),
+        ((10, 10, 12, 12), 22, "predicted by the members that were not trained on it"),
     ],
     ids=["seeds", "folds", "seeds of folds"],
 )
@@ -56,7 +56,7 @@ def test_what_each_was_measured_on_is_said(rows, num_rows, words, predictions):
     predicted = predictions([{"row": str(row)} for row in range(num_rows)], {}, {}, members=some)
     ((text, picture),) = [section.parts for section in spread.sections(together, predicted)]
     assert text.text.startswith(f"{len(rows)} models were trained.") and words in text.text
-    assert "all together 100.0%" in text.text and "model 0" in picture.svg
+    assert "the ensemble 100.0%" in text.text and "model 0" in picture.svg
 
 
 def test_a_dot_for_each_and_one_for_all():
