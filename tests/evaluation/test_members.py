@@ -1,4 +1,4 @@
-"""Several models of one run: each alone beside all together."""
+"""Members of an ensemble compared with the ensemble."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_the_spread_of_three():
     assert spread.metrics == pytest.approx(
         {"accuracy_members_min": 0.6, "accuracy_members_mean": 0.8, "accuracy_members_max": 0.9}
     )
-    assert spread.facts == {"each model alone": "60.0% to 90.0%, mean 80.0%"}
+    assert spread.facts == {"single members": "60.0% to 90.0%, mean 80.0%"}
 
 
 def test_a_single_model_has_no_spread(predictions):
@@ -62,6 +62,6 @@ def test_what_each_was_measured_on_is_said(rows, num_rows, words, predictions):
 def test_a_dot_for_each_and_one_for_all():
     spread = spread_of([member("seed 7", 6), member("seed 8", 9)])
     axes = dots(spread, spread.alone["seed 8"]).axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["seed 7", "seed 8", "all together"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["seed 7", "seed 8", "ensemble"]
     assert [text.get_text() for text in axes.texts] == ["60.0%", "90.0%", "90.0%"]
     assert axes.get_xlim()[1] <= 1

@@ -151,7 +151,7 @@ def test_importances_show_the_most_important_columns_in_one_order():
     )
     assert [bar.get_width() for bar in looked.patches] == pytest.approx(values[: feature_importance.MAX_COLUMNS])
     assert [label.get_text() for label in shuffled.get_yticklabels()][:2] == ["column 39", "column 38"]
-    assert shuffled.get_title(loc="left") == "Shuffled (the 10 least are not shown)"
+    assert shuffled.get_title(loc="left") == "Permutation importance (10 less important are hidden)"
     assert [text.get_text() for text in shuffled.get_legend().get_texts()] == ["95% interval", "each member"]
 
 
@@ -159,7 +159,7 @@ def test_reliance_without_attention_and_members_has_one_panel():
     figure = feature_importance.importances_plot(
         ["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)), loss="log loss"
     )
-    assert _titles(figure) == ["Shuffled"]
+    assert _titles(figure) == ["Permutation importance"]
     svg(figure)
 
 
