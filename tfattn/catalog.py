@@ -74,7 +74,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             task="tfattn.tasks.classification:Classification",
             targets="tfattn.data.class_targets:Classes",
             served="tfattn.export.row_tasks:Classifier",
-            report="tfattn.evaluation.classifiers:report",
+            report="tfattn.evaluation.classification:report",
         ),
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
@@ -202,7 +202,7 @@ CONTRACTS: dict[str, str] = {
     "tasks": "tfattn.tasks.task:Task",
     "targets": "tfattn.data.targets:Target",
     "examples": "tfattn.data.examples:Examples",
-    "served": "tfattn.export.served:Served",
+    "served": "tfattn.export.servable_model:ServableModel",
     "engines": "tfattn.data.engine:Engine",
     "sources": "tfattn.formats.source:Source",
     "preprocessors": "tfattn.preprocessing.preprocessor:Preprocessor",

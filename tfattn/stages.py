@@ -18,11 +18,11 @@ from tfattn.data.prepare import prepare as prepare_data
 from tfattn.data.records import write_encoded
 from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.errors import DataError
-from tfattn.evaluation.evaluate import LEFT
+from tfattn.evaluation.evaluate import OUTPUTS
 from tfattn.evaluation.evaluate import write as write_evaluation
 from tfattn.export.saved_model import export as write_export
-from tfattn.export.saved_model import exported, finish
-from tfattn.export.served import Served
+from tfattn.export.saved_model import find_export, finish
+from tfattn.export.servable_model import ServableModel
 from tfattn.formats.columns import as_columns
 from tfattn.formats.source import Source
 from tfattn.formats.training_file import TrainingFile
@@ -106,9 +106,9 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 
 
 def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
-    """Evaluate the best weights in float32, like the export: metrics, plots and a report."""
+    """Measure the best weights, in float32 as the export has them: metrics, plots and a report."""
     inputs = identity.evaluation_inputs(run.config, _weights(run))
-    with run.stage_log.stage("evaluate", force=force, inputs=inputs, outputs=(OPERATING_POINT, *LEFT)) as needed:
+    with run.stage_log.stage("evaluate", force=force, inputs=inputs, outputs=(OPERATING_POINT, *OUTPUTS)) as needed:
         if needed:
             choose_operating_point(run, ensemble())
             predicted = predict_split(run, ensemble(), evaluation_split(run))
@@ -122,7 +122,7 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
     section = build(run.config, "export")
     inputs = identity.export_inputs(run.config, _weights(run))
     made_of = run.stage_log.digest(inputs)
-    version = None if force else exported(run.name, section, made_of)
+    version = None if force else find_export(run.name, section, made_of)
     with run.stage_log.stage("export", force=version is None, inputs=inputs) as needed:
         if needed and version is not None:  # an export was killed after its version was written
             finish(version, section)
@@ -194,8 +194,8 @@ def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
     return [name for name, is_chosen in chosen.items() if is_chosen]
 
 
-def _trained_on(run: Run, served: Served) -> TrainingFile:
-    """Return the format of the source file, so that the export can predict similar files."""
+def _trained_on(run: Run, served: ServableModel) -> TrainingFile:
+    """Record how the source file was read, so that the export can predict for others like it."""
     source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
     return TrainingFile(

@@ -68,6 +68,6 @@ def test_queries_and_keys_make_the_weights(make_views):
 
 
 def test_queries_and_keys_that_are_too_many_are_left_out(make_views, monkeypatch):
-    monkeypatch.setattr(payload, "MOST_VECTOR_BYTES", 100)
+    monkeypatch.setattr(payload, "MAX_VECTOR_BYTES", 100)
     known, (own, _) = unpacked(payload.encode(make_views(12)))
     assert "queries" not in own and known["parts"][0]["hasVectors"]

@@ -46,7 +46,7 @@ def write():
 
 @pytest.fixture(scope="session")
 def predictions():
-    """Predictions for some rows, of which those at the places `leaked` are training rows too."""
+    """Predictions for some rows, of which those at the places `leaked` are also training rows."""
 
     def predictions(rows, values, targets, *, split="test", leaked=(), members=()):
         is_leaked = np.array([row["row"] in leaked for row in rows], bool)

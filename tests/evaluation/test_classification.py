@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tfattn.evaluation import classification
+from tfattn.evaluation.label_report import MAX_CHARACTERS, PredictedRows
 from tfattn.trained.predictions import MemberPredictions
 
 LABELS = ["Leak", "Mechanical Failure", "Software Failure"]
@@ -28,7 +29,7 @@ ROWS = [
     for number, text in enumerate(TEXTS)
 ]
 HISTORY = [{"epoch": 1, "step": 3, "loss": 1.0, "validation_loss": 1.1, "validation_accuracy": 0.5}]
-ENSEMBLE = SimpleNamespace(labels=LABELS)
+ENSEMBLE = SimpleNamespace(task=SimpleNamespace(model=None), labels=LABELS)
 
 
 @pytest.fixture(scope="module")
@@ -70,20 +71,20 @@ def test_predictions_keep_the_row_and_the_best_scores(run):
 
 def test_the_report_says_the_figure_its_interval_and_the_baseline(run):
     page = (run[0] / "report.html").read_text(encoding="utf-8")
-    assert "3 of 6 texts got the right label." in page
-    assert "between 18.8% and 81.2%" in page
-    assert "Always predicting “Mechanical Failure” would be right for 50.0%." in page
+    assert "3 of 6 texts have the correct label." in page
+    assert "18.8% to 81.2%" in page
+    assert "always predicting “Mechanical Failure” has an accuracy of 50.0%." in page
     assert "&lt;b&gt;Oil&lt;/b&gt;" not in page  # it was answered rightly
     assert "name: tiny" in page and "float32: fast" in page
 
 
 def test_a_run_without_history_and_summary_is_reported_too(tmp_path, write, predictions):
     folder = write(tmp_path, study(predictions, scores=np.eye(3)[TRUE]))
-    assert "There are none: every text got the right label." in (folder / "report.html").read_text(encoding="utf-8")
+    assert "There are no errors." in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_mistakes_are_ranked_by_how_certain_they_were(predictions):
-    table = _section(study(predictions), "Worst mistakes").parts[-1]
+    table = _section(study(predictions), "Most confident errors").parts[-1]
     assert [row[0] for row in table.rows] == ["The coolant pump jams", "It runs away", "The menu hangs"]
     assert table.rows[0][1:] == ["Mechanical Failure", "Leak", "96.0%", "6"]
 
@@ -105,10 +106,10 @@ def test_when_it_is_sure(predictions):
 
 def test_paired_and_long_texts_are_shown_short():
     rows = [{"row": "a.tsv:1", "text_a": "one", "text_b": "two " * 200, "label": "Leak"}]
-    predicted = classification.PredictedRows(
-        rows=rows, labels=LABELS, true=TRUE[:1], given=TRUE[:1], scores=SCORES[:1], leaked=np.zeros(1, bool)
+    predicted = PredictedRows(
+        rows=rows, labels=LABELS, true=TRUE[:1], predicted_ids=TRUE[:1], scores=SCORES[:1], leaked=np.zeros(1, bool)
     )
-    assert predicted.text(0).startswith("one | two") and len(predicted.text(0)) == classification.MAX_CHARACTERS
+    assert predicted.text(0).startswith("one | two") and len(predicted.text(0)) == MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("rows", [1, 2, 6])
@@ -119,14 +120,14 @@ def test_few_rows_and_low_scores_leave_no_empty_table_and_no_false_plural(tmp_pa
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert not re.search(r"<tbody>\s*</tbody>|<p></p>", page)
     assert not re.search(r"\b1 (texts|labels|mistakes|rows)\b|All 1 |[ (]-0[ %.]", re.sub("<[^>]*>", " ", page))
-    assert ("Every prediction has a score; none is 50% or more." in page) == flat
+    assert ("No prediction has a score of 50% or more." in page) == flat
 
 
 def test_rows_that_training_repeats_stand_in_the_headline(tmp_path, write, predictions):
     findings = study(predictions, leaked={"reports.csv:2", "reports.csv:4", "elsewhere.csv:3"})
     page = (write(tmp_path, findings) / "report.html").read_text(encoding="utf-8")
     assert findings.metrics["leaked_rows"] == 2 and findings.metrics["accuracy_without_leaked"] == 0.25
-    assert page.index("2 of the 6 test texts (33.3%) are training rows too") < page.index('<div class="figure">')
+    assert page.index("2 of the 6 test texts (33.3%) are also training rows") < page.index('<div class="figure">')
 
 
 def test_several_models_are_shown_one_by_one(tmp_path, write, predictions):
@@ -138,5 +139,5 @@ def test_several_models_are_shown_one_by_one(tmp_path, write, predictions):
     folder, metrics = write(tmp_path, findings), findings.metrics
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert (metrics["accuracy_members_min"], metrics["accuracy_members_max"]) == (1 / 3, 1.0)
-    assert "33.3% to 100.0%, mean 61.1%" in page and "Differences between the models" in page
+    assert "33.3% to 100.0%, mean 61.1%" in page and "Differences between the members" in page
     assert "seed 8" in (folder / "plots/members.svg").read_text(encoding="utf-8")

@@ -62,4 +62,4 @@ def test_what_diverged_is_a_result_and_in_no_mean(page):
 
 
 def test_a_comparison_may_have_no_survivor(page):
-    assert "No variant has come to its end." in page(after=(None, None), before=(None, None), none=(None, None))
+    assert "All variants diverged." in page(after=(None, None), before=(None, None), none=(None, None))

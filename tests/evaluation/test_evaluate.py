@@ -8,13 +8,13 @@ EPOCH, POINT = "which epoch to keep", "the operating point"
 
 
 @pytest.mark.parametrize(
-    ("split", "chosen", "said"),
+    ("split", "chosen", "sentence"),
     [
-        ("validation", [EPOCH], "they chose which epoch to keep: new ones"),
-        ("validation", [EPOCH, POINT], "they chose which epoch to keep and the operating point: new ones"),
-        ("validation", [], "these rows, and nothing was chosen by them."),
-        ("test", [EPOCH, POINT], "these rows, and nothing was chosen by them."),
+        ("validation", [EPOCH], "used to choose which epoch to keep: results"),
+        ("validation", [EPOCH, POINT], "used to choose which epoch to keep and the operating point: results"),
+        ("validation", [], "these rows, and no choice was based on them."),
+        ("test", [EPOCH, POINT], "these rows, and no choice was based on them."),
     ],
 )
-def test_what_was_chosen_by_the_rows_that_measure_is_said(split, chosen, said):
-    assert said in unseen("row", split=split, chosen=chosen)
+def test_what_was_chosen_by_the_rows_that_measure_is_sentence(split, chosen, sentence):
+    assert sentence in unseen("row", split=split, chosen=chosen)

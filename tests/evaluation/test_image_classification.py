@@ -57,7 +57,7 @@ def galleries(findings, title):
 
 
 def test_the_worst_mistakes_are_seen_as_the_model_sees_them(findings):
-    gallery, lit = galleries(findings, "Worst mistakes")
+    gallery, lit = galleries(findings, "Most confident errors")
     words = [one for _, one in gallery.images]
     assert words == ["cat → <b>dog</b>, 95.0%", "cat → <b>dog</b>, 70.0%", "<b>dog</b> → cat, 50.0%"]
     expected = Images(size=8).pixels(tf.constant([ROWS[2]["image"]])).numpy()[0]
@@ -87,7 +87,7 @@ def test_the_page_holds_its_pictures_and_escapes_labels(findings, write, tmp_pat
     assert len(found) == 2 * 3 + 3 + 8
     assert all(base64.b64decode(one, validate=True).startswith(b"\x89PNG") for one in found)
     assert "<b>dog" not in page and "&lt;b&gt;dog" in page
-    assert "img-src data:" in page and "which label does an image get?" in page
+    assert "img-src data:" in page and "what is the label of an image?" in page
     lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
     assert len(lines) == 6 and all("image" not in line for line in lines), "lines are read by people"
     assert lines[1]["row"] == "photos/1.png"

@@ -1,4 +1,4 @@
-"""Several models of one run: each alone beside all together."""
+"""Members of an ensemble compared with the ensemble."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_the_spread_of_three():
     assert spread.metrics == pytest.approx(
         {"accuracy_members_min": 0.6, "accuracy_members_mean": 0.8, "accuracy_members_max": 0.9}
     )
-    assert spread.facts == {"each model alone": "60.0% to 90.0%, mean 80.0%"}
+    assert spread.facts == {"single members": "60.0% to 90.0%, mean 80.0%"}
 
 
 def test_a_single_model_has_no_spread(predictions):
@@ -43,9 +43,9 @@ def test_what_is_no_fraction_is_told_as_a_number():
 @pytest.mark.parametrize(
     ("rows", "num_rows", "words"),
     [
-        ((10, 10), 10, "by the mean of all"),
-        ((10, 12), 22, "by the one model that was not trained on it"),
-        ((10, 10, 12, 12), 22, "Those that were not trained on a row predict it together"),
+        ((10, 10), 10, "The ensemble predicts their mean"),
+        ((10, 12), 22, "by the member that was not trained on it"),
+        ((10, 10, 12, 12), 22, "predicted by the members that were not trained on it"),
     ],
     ids=["seeds", "folds", "seeds of folds"],
 )
@@ -56,12 +56,12 @@ def test_what_each_was_measured_on_is_said(rows, num_rows, words, predictions):
     predicted = predictions([{"row": str(row)} for row in range(num_rows)], {}, {}, members=some)
     ((text, picture),) = [section.parts for section in spread.sections(together, predicted)]
     assert text.text.startswith(f"{len(rows)} models were trained.") and words in text.text
-    assert "all together 100.0%" in text.text and "model 0" in picture.svg
+    assert "the ensemble 100.0%" in text.text and "model 0" in picture.svg
 
 
 def test_a_dot_for_each_and_one_for_all():
     spread = spread_of([member("seed 7", 6), member("seed 8", 9)])
     axes = dots(spread, spread.alone["seed 8"]).axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["seed 7", "seed 8", "all together"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["seed 7", "seed 8", "ensemble"]
     assert [text.get_text() for text in axes.texts] == ["60.0%", "90.0%", "90.0%"]
     assert axes.get_xlim()[1] <= 1

@@ -60,7 +60,7 @@ def test_a_table_is_measured_drawn_and_explained(tmp_path, write, predictions):
 
 def test_mistakes_say_what_was_missed_and_what_was_given_wrongly(predictions):
     table = reported(predictions, TEXTS).sections[-1].parts[-1]
-    assert table.columns == ["text", "missed", "given wrongly", "line"]
+    assert table.columns == ["text", "missed", "wrong", "line"]
     assert len(table.rows) == 3 and {row[1] for row in table.rows} == {"<i>rare</i>"}  # which it never gives
 
 

@@ -73,4 +73,4 @@ def test_models_are_compared_and_a_guess_is_warned_of(report):
 
 
 def test_without_a_mistake_that_is_said(report):
-    assert report(np.eye(3)[TRUE]).sections[-1].parts[0].text == "There are none."
+    assert report(np.eye(3)[TRUE]).sections[-1].parts[0].text == "There are no errors."

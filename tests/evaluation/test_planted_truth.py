@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.evaluation import importance
+from tfattn.evaluation import permutation_importance
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import TableColumns
 from tfattn.tasks.classification import Classification
@@ -79,8 +79,8 @@ def found(seed):
     ask = trained(rows[:TRAINING], labels[:TRAINING], seed)
     rows, labels = rows[TRAINING:], labels[TRAINING:]
     accuracy = np.mean(ask(rows).argmax(axis=1) == labels)
-    options = {"measure": importance.of_labels(labels, 1), "repeats": 5, "seed": seed}
-    ranked, _ = importance.permutation(lambda some: [ask(some)], rows, COLUMNS, labels, **options)
+    options = {"measure": permutation_importance.of_labels(labels, 1), "repeats": 5, "seed": seed}
+    ranked, _ = permutation_importance.permutation(lambda some: [ask(some)], rows, COLUMNS, labels, **options)
     return ranked, matters, accuracy
 
 

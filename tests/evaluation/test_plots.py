@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import plots, tabular_plots
-from tfattn.evaluation.alignment_plot import alignment
+from tfattn.evaluation import feature_importance, plots, table_plots
+from tfattn.evaluation.plots import alignment
 
 HISTORY = [
     {"epoch": 1, "step": 24, "loss": 1.2, "validation_loss": 0.9, "validation_accuracy": 0.6, "learning_rate": 1e-4},
@@ -73,7 +73,7 @@ def test_what_is_had_without_a_model_stands_beside_its_metric():
     for figure, baseline in ((loss, 0.7), (fractions, 0.5)):
         *_, line = figure.axes[0].lines
         assert list(line.get_ydata()) == [baseline] * 2
-        assert any(text.endswith("without a model") for text in _texts(figure))
+        assert any(text.endswith("baseline") for text in _texts(figure))
 
 
 def test_small_rates_are_written_out():
@@ -120,7 +120,7 @@ def _lines(axes):
 def test_both_curves_go_through_the_point_where_answers_are_given():
     scores, positive = np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, True, False, True])
     # From 0.5 on a row is positive: one of two is found, one of two others too.
-    for draw, title in ((tabular_plots.roc, "ROC curve: area 0.7500"), (tabular_plots.precision_recall, "mean 0.8333")):
+    for draw, title in ((table_plots.roc, "ROC curve: area 0.7500"), (table_plots.precision_recall, "mean 0.8333")):
         figure = draw(scores, positive, (0.5, 0.5), words="threshold 0.5")
         assert _title(figure).endswith(title)
         assert [0.5, 0.5] in _lines(figure.axes[0])[-1].tolist()
@@ -129,7 +129,7 @@ def test_both_curves_go_through_the_point_where_answers_are_given():
 
 def test_the_roc_curve_shows_the_corner_larger_where_it_hugs_it():
     scores = np.linspace(0, 1, 100)
-    axes = tabular_plots.roc(scores, scores > 0.3, (0.0, 0.8), words="w").axes[0]
+    axes = table_plots.roc(scores, scores > 0.3, (0.0, 0.8), words="w").axes[0]
     (corner,) = axes.child_axes
     assert corner.get_xlim()[1] < 0.5 and corner.get_ylim()[0] < 0.8  # the point is inside
 
@@ -137,7 +137,7 @@ def test_the_roc_curve_shows_the_corner_larger_where_it_hugs_it():
 def test_importances_show_the_most_important_columns_in_one_order():
     names = [f"column {number}" for number in range(40)]
     values = np.arange(40) / 100
-    figure = tabular_plots.importances(
+    figure = feature_importance.importances_plot(
         names,
         values,
         (values - 0.01, values + 0.01),
@@ -146,22 +146,26 @@ def test_importances_show_the_most_important_columns_in_one_order():
         attention=values[::-1],
     )
     shuffled, looked = figure.axes
-    assert [bar.get_width() for bar in shuffled.patches] == pytest.approx(values[::-1][: tabular_plots.MAX_COLUMNS])
-    assert [bar.get_width() for bar in looked.patches] == pytest.approx(values[: tabular_plots.MAX_COLUMNS])
+    assert [bar.get_width() for bar in shuffled.patches] == pytest.approx(
+        values[::-1][: feature_importance.MAX_COLUMNS]
+    )
+    assert [bar.get_width() for bar in looked.patches] == pytest.approx(values[: feature_importance.MAX_COLUMNS])
     assert [label.get_text() for label in shuffled.get_yticklabels()][:2] == ["column 39", "column 38"]
-    assert shuffled.get_title(loc="left") == "Shuffled (the 10 least are not shown)"
+    assert shuffled.get_title(loc="left") == "Permutation importance (10 less important are hidden)"
     assert [text.get_text() for text in shuffled.get_legend().get_texts()] == ["95% interval", "each member"]
 
 
 def test_reliance_without_attention_and_members_has_one_panel():
-    figure = tabular_plots.importances(["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)), loss="log loss")
-    assert _titles(figure) == ["Shuffled"]
+    figure = feature_importance.importances_plot(
+        ["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)), loss="log loss"
+    )
+    assert _titles(figure) == ["Permutation importance"]
     svg(figure)
 
 
 def test_spreads_have_a_panel_per_feature_and_equal_areas_per_label():
     values = np.random.default_rng(0).normal(size=(60, 5))
-    figure = tabular_plots.spreads(values, np.arange(60) % 2, ["noise", "$real$", "never"])
+    figure = table_plots.spreads(values, np.arange(60) % 2, ["noise", "$real$", "never"])
     assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_visible()] == [
         f"essential {number}" for number in range(1, 6)
     ]
@@ -181,9 +185,9 @@ def test_reliability_names_its_axes():
         plots.confusion(np.array([[0, 0], [0, 3]]), ["never", "always"]),
         plots.bars({"only": 0.0}),
         plots.reliability([(1, 0.4, 0.0), (93, 0.98, 0.99)]),
-        tabular_plots.roc(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
-        tabular_plots.precision_recall(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
-        tabular_plots.spreads(np.zeros((3, 1)), np.zeros(3, int), ["constant"]),
+        table_plots.roc(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
+        table_plots.precision_recall(np.array([0.2, 0.2]), np.array([True, False]), (0.0, 0.0), words="w"),
+        table_plots.spreads(np.zeros((3, 1)), np.zeros(3, int), ["constant"]),
     ],
     ids=["curves", "confusion", "bars", "reliability", "roc", "precision-recall", "spreads"],
 )

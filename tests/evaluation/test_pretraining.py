@@ -77,7 +77,7 @@ def test_of_both_terms_each_has_its_own(wordpiece):
     assert findings.metrics["masked_lm_loss"] == 2.0 and findings.metrics["loss"] == 2.5
     assert "loss/masked_lm" in findings.baselines
     (table,) = (part for part in findings.sections[0].parts if isinstance(part, Table))
-    assert ["pairs told apart", "75.0%", "50.0%"] in table.rows
+    assert ["next sentence accuracy", "75.0%", "50.0%"] in table.rows
 
 
 def test_texts_are_shown_with_a_word_hidden_and_what_is_filled_in(wordpiece):

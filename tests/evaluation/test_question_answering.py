@@ -70,7 +70,7 @@ def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report,
     folder = write(tmp_path / "run", report(leaked=["x.json:1"]))
     page = (folder / "report.html").read_text()
     assert '<mark class="wrong">people</mark>' in page and '<mark class="missed">Rome</mark>' in page
-    assert "<b>" not in page and "are training rows too" in page
+    assert "<b>" not in page and "are also training rows" in page
     lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
     assert [(line["id"], line["answer"], line["exact_match"]) for line in lines] == [
         ("q1", "seven miles long", True),

@@ -55,7 +55,7 @@ def test_a_table_is_measured_drawn_and_explained(tmp_path, write, predictions):
     folder = write(tmp_path / "run", findings)
     page = (folder / "report.html").read_text()
     assert {path.stem for path in (folder / "plots").iterdir()} >= {"predicted", "residuals", "importance", "members"}
-    assert "Always predicting 40, the mean of the training rows" in page and "<b>2</b>" not in page
+    assert "always predicting 40, the mean of the training rows" in page and "<b>2</b>" not in page
     first = json.loads((folder / "predictions.jsonl").read_text().splitlines()[0])
     assert first["prediction"] - float(first["target"]) == pytest.approx(first["error"], abs=1e-3)
     assert files.read_json(folder / "metrics.json").keys() == metrics.keys()

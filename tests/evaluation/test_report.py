@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -114,7 +115,7 @@ def test_numbers_stand_on_the_right():
 
 
 def test_a_table_of_nothing_is_a_fault():
-    with pytest.raises(AssertionError, match="a table of nothing"):
+    with pytest.raises(AssertionError, match="the table has no rows"):
         report.Table(["label"], [])
 
 
@@ -122,3 +123,13 @@ def test_a_page_and_its_pictures_are_written(whole, tmp_path):
     report.write(whole, tmp_path)
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == report.render(whole)
     assert (tmp_path / "plots" / "f1.svg").read_text(encoding="utf-8") == next(whole.pictures()).svg
+
+
+def test_the_style_sheet_has_the_classes_of_the_page():
+    folder = Path(report.__file__).parent
+    style = (folder / "report.css").read_text()
+    page = re.sub(r"{%.*?%}|{{.*?}}", " ", (folder / "report.html").read_text())
+    used = {name for names in re.findall(r'class="([^"]*)"', page) for name in names.split() if "{" not in name}
+    assert "headline" in used and not {name for name in used if f".{name}" not in style}
+    styled = set(re.findall(r"\.([a-z][a-z-]+)", re.sub(r"/\*.*?\*/|{[^{}]*}", " ", style, flags=re.S)))
+    assert not {name for name in styled - {"right", "missed", "wrong"} if name not in page}

@@ -8,7 +8,7 @@ from tfattn.evaluation.row_predictions import KEPT_SCORES, ChoicePredictions, la
 def test_mistakes_come_in_the_order_of_certainty():
     scores = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.5, 0.5], [0.7, 0.3]])
     given = np.array([0, 1, 1, 0, 0])
-    chosen = ChoicePredictions(rows=[{}] * 5, true=np.array([0, 0, 0, 1, 1]), given=given, scores=scores)
+    chosen = ChoicePredictions(rows=[{}] * 5, true=np.array([0, 0, 0, 1, 1]), predicted_ids=given, scores=scores)
     assert chosen.right.tolist() == [True, False, False, False, False]
     assert chosen.confidence.tolist() == [0.9, 0.6, 0.8, 0.5, 0.7]
     assert chosen.wrong.tolist() == [2, 4, 1, 3]
@@ -17,10 +17,12 @@ def test_mistakes_come_in_the_order_of_certainty():
 def test_a_line_keeps_the_row_and_the_highest_scores_first():
     labels = [f"label {number}" for number in range(8)]
     scores = np.array([0.3, 0.1, 0.2, 0.05, 0.05, 0.2, 0.06, 0.04], "float32")
-    line = label_line({"row": "a.csv:2", "text": "x", "label": " label  0"}, labels, true=0, given=0, scores=scores)
+    line = label_line(
+        {"row": "a.csv:2", "text": "x", "label": " label  0"}, labels, true=0, predicted_id=0, scores=scores
+    )
     assert line["row"] == "a.csv:2" and line["predicted"] == "label 0" and line["right"] is True
     # `label` is the prediction in the lines of `tfattn predict`; the gold label is spelled as the predicted ones are.
     assert "label" not in line and line["target"] == "label 0"
     assert len(line["scores"]) == KEPT_SCORES
     assert list(line["scores"]) == ["label 0", "label 2", "label 5", "label 1", "label 6"]
-    assert label_line({}, labels, true=3, given=0, scores=scores)["right"] is False
+    assert label_line({}, labels, true=3, predicted_id=0, scores=scores)["right"] is False

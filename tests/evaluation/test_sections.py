@@ -21,7 +21,7 @@ def test_training_counts_epochs_and_time():
     lines = [{"epoch": epoch, "step": 24 * epoch, "loss": 1 / epoch, "seconds": 50.2} for epoch in (1, 2)]
     words, _, figures = sections.training(lines, selection="last_epoch").parts
     assert "48 steps through 2 epochs in 1 min 40 s" in words.text
-    assert "the weights of the last epoch are the ones kept" in words.text
+    assert "The weights of the last epoch are kept" in words.text
     assert list(figures.columns) == ["epoch", "step", "loss", "seconds"]
 
 

@@ -109,8 +109,8 @@ def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report,
     assert '<mark class="wrong">Bonn Rome<small>LOC</small></mark>' in page
     assert '<mark class="wrong">he<small>PER</small></mark>' in page
     assert "<b>" not in page
-    assert "are training rows too" in page and "an F1 of" in page
-    assert "the right type with other bounds" in page and "given where there is none" in page
+    assert "are also training rows" in page and "an F1 of" in page
+    assert "correct type, wrong bounds" in page and "spurious: no overlapping entity" in page
 
 
 def test_no_mistake_and_none_found_are_said(report, write, tmp_path):
@@ -118,7 +118,7 @@ def test_no_mistake_and_none_found_are_said(report, write, tmp_path):
     findings = report(right)
     assert (
         findings.metrics["f1"] == 1
-        and "There are none." in (write(tmp_path / "a", findings) / "report.html").read_text()
+        and "There are no errors." in (write(tmp_path / "a", findings) / "report.html").read_text()
     )
     nothing = report([[0] * len(row) for row in PREDICTED])
     assert nothing.metrics["f1"] == nothing.metrics["f1_high"] == 0

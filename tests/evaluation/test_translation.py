@@ -54,7 +54,7 @@ def test_a_good_one_has_an_interval_and_no_doubts(reported):
     texts = [target if number % 4 else target[::-1] for number, (_, target) in enumerate(PAIRS)]
     metrics, page, folder = reported(texts)
     assert metrics["baseline_bleu"] < metrics["bleu_low"] < metrics["bleu"] < metrics["bleu_high"]
-    assert f"BLEU would be {metrics['bleu_low']:.1f} to {metrics['bleu_high']:.1f} (95% interval" in page
+    assert f"interval of BLEU is {metrics['bleu_low']:.1f} to {metrics['bleu_high']:.1f} (" in page
     assert 'class="warnings"' not in page and metrics["leaked_rows"] == 0
     assert "&lt;b&gt;gold" in page and "<b>gold" not in page
     assert "_红<" in (folder / "plots/attention_1.svg").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def test_a_good_one_has_an_interval_and_no_doubts(reported):
 def test_one_that_copies_and_knows_rows_by_heart_is_warned_of(reported):
     texts = [target if number < 4 else source for number, (source, target) in enumerate(PAIRS)]
     metrics, page, _ = reported(texts, leaked=[f"p.tsv:{number + 2}" for number in range(4)])
-    assert "4 of the 40 test pairs (10.0%) are training rows too" in page
+    assert "4 of the 40 test pairs (10.0%) are also training rows" in page
     assert metrics["bleu_without_leaked"] < metrics["bleu"]
     assert f"Without them: BLEU {metrics['bleu_without_leaked']:.1f} (" in page
     assert "than copying the source" in page

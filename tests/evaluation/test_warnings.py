@@ -53,7 +53,7 @@ def test_leaked_rows_are_counted_and_left_out():
     figures = warnings.accuracy_without(leaked, right)
     assert figures["leaked_rows"] == 4 and figures["accuracy_without_leaked"] == pytest.approx(4 / 6)
     (warning,) = warnings.of_unseen(leaked, figures, split="test", unit="text")
-    assert warning.startswith("4 of the 10 test texts (40.0%) are training rows too")
+    assert warning.startswith("4 of the 10 test texts (40.0%) are also training rows")
     assert warning.endswith("Without them: an accuracy of 66.7% (30.0% to 90.3%).")
 
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn.export import attention
-from tfattn.export.attributions import integrated_gradients
+from tfattn.export.attention import integrated_gradients
 from tfattn.export.row_tasks import Classifier
 from tfattn.export.translation import Translator
 from tfattn.features import PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
@@ -74,18 +74,20 @@ def test_of_a_text_that_takes_several_windows_the_first_is_shown(classifier):
     found = served.signatures()["attention"](tf.constant(TEXTS))
     assert strings(found["tokens"])[0] == ["[CLS]", "coolant", "is", "pooling", "under", "[SEP]"]
     assert found["truncated"].numpy().tolist() == [True, False]
-    assert set(served.input_side.shown(tf.constant(TEXTS))[0]) == {TOKEN_IDS, PADDING_MASK, SEGMENT_IDS}
+    assert set(served.input_side.read_for_attention(tf.constant(TEXTS))[0]) == {TOKEN_IDS, PADDING_MASK, SEGMENT_IDS}
 
 
 def test_a_sequence_that_would_fill_the_memory_is_refused(served, monkeypatch):
-    monkeypatch.setattr(attention, "MOST_TOKENS", 4)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="attention is shown of at most 4 tokens"):
+    monkeypatch.setattr(attention, "MAX_TOKENS", 4)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="attention has at most 4 tokens"):
         served.signatures()["attention"](tf.constant(TEXTS))
 
 
 def test_more_weights_than_a_response_should_have_are_refused(served, monkeypatch):
-    monkeypatch.setattr(attention, "MOST_WEIGHTS", 40)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 40 weights: ask for fewer or shorter texts"):
+    monkeypatch.setattr(attention, "MAX_WEIGHTS", 40)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="at most 40 weights per request: send fewer or shorter texts"
+    ):
         served.signatures()["attention"](tf.constant(TEXTS))
 
 
@@ -99,11 +101,11 @@ def test_what_is_refused_is_not_computed(task, classifier, monkeypatch):
     monkeypatch.setattr(type(task.model), "attention", counted)
     number = task.model.attention(classifier("text").input_side.tokens({"text": TEXTS}))["encoder"].weights.numpy().size
     computed.assign(0)
-    monkeypatch.setattr(attention, "MOST_WEIGHTS", number)
+    monkeypatch.setattr(attention, "MAX_WEIGHTS", number)
     classifier("text").signatures()["attention"](tf.constant(TEXTS))
     assert computed.numpy() == 1
-    monkeypatch.setattr(attention, "MOST_WEIGHTS", number - 1)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="ask for fewer or shorter texts"):
+    monkeypatch.setattr(attention, "MAX_WEIGHTS", number - 1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="send fewer or shorter texts"):
         classifier("text").signatures()["attention"](tf.constant(TEXTS))
     assert computed.numpy() == 1
 

@@ -40,7 +40,7 @@ def test_the_figures_are_those_that_the_task_names_with_their_intervals(served, 
 
 def test_examples_are_rows_that_a_person_can_read(served, rows, write):
     texts = [row["text"] for row in rows]
-    long, blank = {"text": "x" * (card.MOST_CHARACTERS + 1)}, {"text": " "}
+    long, blank = {"text": "x" * (card.MAX_CHARACTERS + 1)}, {"text": " "}
     found = write(served, [long, *rows, blank, *rows])
     assert [example["text"] for example in found.examples] == list(dict.fromkeys(e["text"] for e in found.examples))
     assert {example["text"] for example in found.examples} <= set(texts)
@@ -73,6 +73,6 @@ def test_a_table_says_what_may_be_missing_what_was_seen_and_which_categories_the
 
 
 def test_too_many_categories_are_not_listed(table_members, write, table_rows, monkeypatch):
-    monkeypatch.setattr("tfattn.export.table_inputs.MOST_VALUES", 1)
+    monkeypatch.setattr("tfattn.export.table_inputs.MAX_VALUES", 1)
     served = Classifier(TrainedEnsemble(table_members))
     assert write(served, table_rows).inputs["work_class"].values is None

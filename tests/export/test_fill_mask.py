@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tfattn import pretrained
 from tfattn.export.fill_mask import FillMask
 from tfattn.export.saved_model import export
@@ -47,7 +47,7 @@ def asked(served, *texts, signature="serving_default"):
 @pytest.mark.parametrize(("task", "model"), [(MaskedLm, ModernBert), (BertPretraining, Bert)])
 def test_it_keeps_the_contract(tokenizer, task, model, tmp_path):
     one = ensemble(tokenizer, task, model)
-    check_served(FillMask, one, ROWS, folder=tmp_path, expected=FillMask(one).ensemble.predict(ROWS))
+    check_servable_model(FillMask, one, ROWS, folder=tmp_path, expected=FillMask(one).ensemble.predict(ROWS))
 
 
 def test_the_first_mask_is_filled_with_the_likeliest_tokens(served):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tfattn.export.generation import Generator
 from tfattn.export.request_settings import Settings
 from tfattn.models.gpt import Gpt
@@ -40,7 +40,7 @@ def ensemble():
 @pytest.fixture(scope="module")
 def folder(ensemble, tmp_path_factory):
     folder = tmp_path_factory.mktemp("generator")
-    check_served(Generator, ensemble, ROWS, folder=folder, expected=Generator(ensemble).ensemble.predict(ROWS))
+    check_servable_model(Generator, ensemble, ROWS, folder=folder, expected=Generator(ensemble).ensemble.predict(ROWS))
     return folder
 
 
@@ -51,7 +51,7 @@ def ask(folder):
 
     def ask(signature="serving_default", **inputs):
         if signature in ("serving_default", "log_probabilities"):
-            inputs = defaults.of_rows(len(inputs["text"])) | inputs
+            inputs = defaults.for_rows(len(inputs["text"])) | inputs
         sent = {name: tf.constant(values) for name, values in inputs.items()}
         assert loaded  # lives as long as its signatures are called
         return {name: value.numpy() for name, value in loaded.signatures[signature](**sent).items()}
@@ -110,7 +110,7 @@ def test_score_is_the_probability_of_all_tokens_behind_the_text(ask, ensemble):
         before = before or [language.end_id]
         logits = model({"token_ids": np.array([before + behind])})["logits"].numpy()[0]
         told = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        expected = sum(told[len(before) - 1 + place, token] for place, token in enumerate(behind))
+        expected = sum(told[len(before) - 1 + index, token] for index, token in enumerate(behind))
         np.testing.assert_allclose(scored["score"][row], expected, rtol=1e-4)
         assert scored["length"][row] == len(behind)
 
@@ -190,10 +190,10 @@ def test_guesses_are_checked_in_one_step(ask, folder):
     rest = a_step(folder, written) | {"temperature": [0.0]} | penalties
     del rest["token_ids"]
     together = ask("decode_step", token_ids=written, **rest)
-    for place in range(written.shape[1]):
-        first = {name: rest[name] for name in rest} | {"padding_mask": np.ones((1, place + 1), bool)}
-        alone = ask("decode_step", token_ids=written[:, : place + 1], **first)
-        assert alone["token_ids"][0, place] == together["token_ids"][0, place]
+    for index in range(written.shape[1]):
+        first = {name: rest[name] for name in rest} | {"padding_mask": np.ones((1, index + 1), bool)}
+        alone = ask("decode_step", token_ids=written[:, : index + 1], **first)
+        assert alone["token_ids"][0, index] == together["token_ids"][0, index]
 
 
 NUMBERS = np.float32([0.0, -0.0, 1e-45, 1e-30, 3.4e38, np.inf, -np.inf, np.nan])
@@ -217,7 +217,7 @@ def test_every_number_is_answered_or_refused_at_once_and_the_next_request_is_rig
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"temperature": [1.0, -1.0]}, "temperature: expected from 0 to 1e+30, received -1 in row 2"),
         ({"top_p": [1.5, 1.0]}, "top_p: expected from 1e-30 to 1, received 1.5 in row 1"),
@@ -227,9 +227,9 @@ def test_every_number_is_answered_or_refused_at_once_and_the_next_request_is_rig
             {"stop": [["x" * 2**20], [""]]},
             "stop: expected strings of at most 128 bytes, received 1048576 bytes",
         ),
-        ({"text": ["a", "x" * 200]}, "tokens with what comes behind it; expected at most 48"),
+        ({"text": ["a", "x" * 200]}, "tokens with its continuation; expected at most 48"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(ask, wrong, said):
-    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(said)):
+def test_settings_that_make_no_sense_are_refused(ask, wrong, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
         ask(**({"text": ["a", "b"]} | wrong))

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tests.data.small_images import encoded, picture
 from tfattn.export import card, parity
 from tfattn.export.row_tasks import Classifier
@@ -39,7 +39,7 @@ def ensemble():
 @pytest.fixture(scope="module")
 def folder(ensemble, tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
-    check_served(Classifier, ensemble, ROWS, folder=folder)
+    check_servable_model(Classifier, ensemble, ROWS, folder=folder)
     return folder / "1"
 
 
@@ -68,7 +68,7 @@ def test_no_image_gives_no_answer_and_features_are_what_the_head_reads(loaded, e
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"no image", "image 3 is no JPEG, PNG, GIF or BMP"),
         (b"", "image 3 is no JPEG, PNG, GIF or BMP"),
@@ -76,9 +76,9 @@ def test_no_image_gives_no_answer_and_features_are_what_the_head_reads(loaded, e
         (encoded(Image.new("L", (50_000, 2))), "image 3 has sides of more than 100 pixels"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_number(loaded, data, said):
+def test_what_cannot_be_read_is_refused_with_its_number(loaded, data, message):
     images = tf.constant([ROWS[0]["image"], ROWS[1]["image"], data])
-    with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         loaded.signatures["serving_default"](image=images)
 
 

@@ -7,15 +7,15 @@ import tensorflow as tf
 
 from tfattn.errors import ExportError
 from tfattn.export.label_outputs import LabelOutputs
-from tfattn.export.served_rows import ServedRows, example
+from tfattn.export.servable_row_model import ServableRowModel, example
 from tfattn.export.text_inputs import TextInputs
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
-def preprocessor(said):
+def preprocessor(text):
     def save(folder):
-        (folder / "learned.json").write_text(said)
-        (folder / "words.txt").write_text(said.upper())
+        (folder / "learned.json").write_text(text)
+        (folder / "words.txt").write_text(text.upper())
 
     return SimpleNamespace(fields=("a", "b"), tokens=("pump",), save=save)
 
@@ -35,7 +35,7 @@ class Columns(TextInputs):
 
 def serve(members):
     ensemble = TrainedEnsemble(members)
-    return ServedRows(ensemble, Columns(ensemble), LabelOutputs(ensemble), name="tiny")
+    return ServableRowModel(ensemble, Columns(ensemble), LabelOutputs(ensemble), name="tiny")
 
 
 def served(*names, **options):

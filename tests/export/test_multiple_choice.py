@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tfattn.export.multiple_choice import ChoicePicker
-from tfattn.export.served_rows import example
+from tfattn.export.servable_row_model import example
 from tfattn.models.bert import Bert
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
 from tfattn.preprocessing.wordpiece import WordPiece
@@ -60,7 +60,7 @@ def answer(tmp_path_factory):
 @pytest.mark.parametrize("models", [1, 2])
 def test_it_keeps_the_contract(tmp_path, models):
     (tmp_path / "export").mkdir()
-    outputs = check_served(ChoicePicker, ensemble(tmp_path, models), ROWS, folder=tmp_path / "export")
+    outputs = check_servable_model(ChoicePicker, ensemble(tmp_path, models), ROWS, folder=tmp_path / "export")
     for row, choice, label_id in zip(ROWS, outputs["choice"], outputs["label_id"], strict=True):
         assert choice.decode() == row["choices"][label_id]
     assert outputs["scores"].shape == (3, 5) and (outputs["scores"][1, 2:] == 0).all()
@@ -93,9 +93,9 @@ def test_examples_are_classified_alike(answer):
     rows = [{name: row[name] for name in ("context", "choices")} for row in ROWS]
     found = answer.functions["classify"](tf.constant([example(row) for row in rows]))
     assert found["classes"].numpy()[1].tolist() == [b"he", b"runs runs", b"", b"", b""]
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         alone = answer(row["context"], *row["choices"])["scores"]
-        np.testing.assert_allclose(found["scores"][place][: len(alone)], alone, atol=1e-5)
+        np.testing.assert_allclose(found["scores"][index][: len(alone)], alone, atol=1e-5)
 
 
 def test_tokens_are_answered_as_their_texts(tmp_path):

@@ -11,7 +11,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfattn.errors import ExportError
 from tfattn.export import parity
-from tfattn.export.label_outputs import compared
+from tfattn.export.label_outputs import compare_labels
 
 
 class Asked:
@@ -23,8 +23,8 @@ class Asked:
     def request(self, rows):
         return {"text": [row["text"] for row in rows]}
 
-    def compared(self, expected, received, *, tolerance):
-        return compared(expected, received, labels=self.labels, tolerance=tolerance)
+    def compare(self, expected, received, *, tolerance):
+        return compare_labels(expected, received, labels=self.labels, tolerance=tolerance)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_scores_that_are_no_numbers_fail(answered):
 
 
 def test_scores_of_another_shape_fail(answered):
-    with pytest.raises(ExportError, match="another shape"):
+    with pytest.raises(ExportError, match="different shape"):
         answered(["a", "b", "c"], scores=np.zeros((4, 2)).tolist())
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tfattn.errors import ExportError
 from tfattn.export.question_answering import AnswerFinder
 from tfattn.tasks.operating_point import OperatingPoint
@@ -53,7 +53,7 @@ def tokenizer(wordpiece):
 def test_it_keeps_the_contract(task, tokenizer, tmp_path, options, unanswerable):
     point = OperatingPoint(0.1, {}) if unanswerable else None
     ensemble = TrainedEnsemble([(tokenizer(**options), task(unanswerable))], operating_point=point)
-    outputs = check_served(AnswerFinder, ensemble, ROWS, folder=tmp_path)
+    outputs = check_servable_model(AnswerFinder, ensemble, ROWS, folder=tmp_path)
     for row, (_, context) in enumerate(PAIRS):
         start, end = outputs["start"][row], outputs["end"][row]
         assert outputs["answer"][row].decode() == context[start:end]

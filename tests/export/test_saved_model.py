@@ -37,7 +37,7 @@ def write(served, rows, expected, tmp_path):
     return write
 
 
-def shown(folder: Path) -> list[str]:
+def list_files(folder: Path) -> list[str]:
     """All files below a folder but those of locks."""
     return sorted(
         str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != ".lock"
@@ -46,7 +46,7 @@ def shown(folder: Path) -> list[str]:
 
 def test_a_version_has_what_servers_and_people_look_for(exported):
     assert exported.parts[-3:] == ("saved_models", "reports", "1")
-    assert shown(exported) == [
+    assert list_files(exported) == [
         "assets.extra/card.json",
         "assets.extra/config.yaml",
         "assets.extra/operations.txt",
@@ -91,7 +91,7 @@ def test_the_report_says_how_it_compares(exported, rows):
 
 def test_an_export_that_answers_otherwise_does_not_appear(write, expected, tmp_path, quick, monkeypatch):
     write()
-    before = shown(tmp_path)
+    before = list_files(tmp_path)
     monkeypatch.undo()
     moved = np.array(expected["scores"])
     moved[2, 0] += 1e-3
@@ -100,7 +100,7 @@ def test_an_export_that_answers_otherwise_does_not_appear(write, expected, tmp_p
     assert "on 1 of 4 rows" in str(caught.value)
     assert caught.value.where == "reports.csv:4"
     assert "off by 0.001" in str(caught.value)
-    assert shown(tmp_path) == before
+    assert list_files(tmp_path) == before
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
@@ -111,7 +111,7 @@ def test_an_interrupted_export_leaves_nothing(error, write, tmp_path, quick, mon
     monkeypatch.setattr(parity, "check", interrupt)
     with pytest.raises(error):
         write()
-    assert shown(tmp_path) == []
+    assert list_files(tmp_path) == []
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next(write, tmp_path, quick):
@@ -123,11 +123,11 @@ def test_what_a_killed_export_left_is_removed_by_the_next(write, tmp_path, quick
 
 def test_a_version_is_found_by_what_it_is_made_of(write, tmp_path, quick, capsys):
     section = Export(folder=str(tmp_path / "models"))
-    assert saved_model.exported("reports", section, "a") is None
+    assert saved_model.find_export("reports", section, "a") is None
     first, second, third = (write(made_of=made_of) for made_of in "aba")
-    assert [saved_model.exported("reports", section, made_of) for made_of in "abc"] == [third, second, None]
+    assert [saved_model.find_export("reports", section, made_of) for made_of in "abc"] == [third, second, None]
     (third / "saved_model.pb").write_text("moved")
-    assert saved_model.exported("reports", section, "a") == first
+    assert saved_model.find_export("reports", section, "a") == first
     assert f"passed over a damaged export: {third}/saved_model.pb" in capsys.readouterr().err
 
 
@@ -171,7 +171,7 @@ def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", full)
     with pytest.raises(TfattnError, match="no space left on the disk"):
         write()
-    assert shown(tmp_path) == []
+    assert list_files(tmp_path) == []
 
 
 def test_there_must_be_rows_to_compare(served, tmp_path):

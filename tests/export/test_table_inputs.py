@@ -13,7 +13,7 @@ from tfattn import files
 from tfattn.errors import ExportError
 from tfattn.export import warmup
 from tfattn.export.row_tasks import Classifier
-from tfattn.export.served_rows import example
+from tfattn.export.servable_row_model import example
 from tfattn.formats.training_file import TrainingFile
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.models.feature_map_transformer import FeatureMapTransformer

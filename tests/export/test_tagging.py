@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tfattn.export.tagging import Tagger
 from tfattn.tasks.token_classification import TokenClassification
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -35,7 +35,7 @@ def tokenizer(wordpiece):
 @pytest.mark.parametrize("options", [{}, {"max_length": 6, "doc_stride": 2}])
 def test_it_keeps_the_contract(task, tokenizer, tmp_path, options):
     reads = tokenizer(**options)
-    outputs = check_served(Tagger, TrainedEnsemble([(reads, task(1)), (reads, task(2))]), ROWS, folder=tmp_path)
+    outputs = check_servable_model(Tagger, TrainedEnsemble([(reads, task(1)), (reads, task(2))]), ROWS, folder=tmp_path)
     assert {name: value.dtype for name, value in outputs.items() if name not in ("entities", "labels")} == {
         "start": np.int32,
         "end": np.int32,
@@ -60,17 +60,19 @@ class Said(Tagger):
         (features,) = features
         numbers = features["word_numbers"]
         order = tf.argsort(tf.where(numbers > 0, numbers, 10**6), axis=1)
-        places = {name: tf.gather(features[name], order, batch_dims=1) for name in ("word_numbers", "starts", "ends")}
+        positions = {
+            name: tf.gather(features[name], order, batch_dims=1) for name in ("word_numbers", "starts", "ends")
+        }
         width = tf.shape(numbers)[1]
-        label_ids = tf.ragged.constant(self.said, tf.int32).to_tensor(shape=[None, None])
+        label_ids = tf.ragged.constant(self.label_ids, tf.int32).to_tensor(shape=[None, None])
         label_ids = tf.pad(label_ids, [[0, 0], [0, width - tf.shape(label_ids)[1]]])
-        return {**places, "label_ids": label_ids, "scores": tf.one_hot(label_ids, 5) * 0.5}
+        return {**positions, "label_ids": label_ids, "scores": tf.one_hot(label_ids, 5) * 0.5}
 
 
 def test_entities_are_repaired_and_stand_in_the_text(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
     # I after O begins; I of another type begins; B after I begins anew; the words of U.N. are four.
-    served.said = [[0, 2, 0], [4, 1, 2, 2, 2, 0, 3, 2, 1, 2, 2], [], [2, 3, 4]]
+    served.label_ids = [[0, 2, 0], [4, 1, 2, 2, 2, 0, 3, 2, 1, 2, 2], [], [2, 3, 4]]
     found = served.signatures()["serving_default"](tf.constant(TEXTS))
     named = [
         [(entity.decode(), label.decode()) for entity, label in zip(*pair, strict=True) if entity]
@@ -88,7 +90,7 @@ def test_entities_are_repaired_and_stand_in_the_text(task, tokenizer):
 
 def test_bytes_that_are_no_utf8_count_as_one_character_each(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
-    served.said = [[0, 1]]
+    served.label_ids = [[0, 1]]
     found = served.signatures()["serving_default"](tf.constant([b"in\xff \xe2\x82 Rome"]))
     assert found["entities"].numpy().tolist() == [[b"Rome"]]
     assert (found["start"].numpy().tolist(), found["end"].numpy().tolist()) == ([[6]], [[10]])
@@ -96,7 +98,7 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(task, tokenizer):
 
 def test_texts_without_spaces_stay_as_they_are(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
-    served.said = [[0, 1, 2, 0, 3]]  # a run of Latin letters is one word, beside characters that are one each
+    served.label_ids = [[0, 1, 2, 0, 3]]  # a run of Latin letters is one word, next to characters that are one each
     found = served.signatures()["serving_default"](tf.constant(["海海Ｒome\u3000海。n"]))
     assert [entity.decode() for entity in found["entities"].numpy()[0]] == ["海Ｒome"]
     assert (found["start"].numpy().tolist(), found["end"].numpy().tolist()) == ([[1]], [[6]])

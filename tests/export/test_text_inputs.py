@@ -138,7 +138,7 @@ def test_a_long_text_is_predicted_as_the_mean_of_its_windows(classifier, served,
     parts = ["it is very loud", "very loud very"]
     alone = served.signatures()["serving_default"](tf.constant([*parts, *texts[1:]]))["scores"].numpy()
     np.testing.assert_allclose(found["scores"], [alone[:2].mean(0), *alone[2:]], atol=1e-6)
-    assert not found["truncated"].numpy().any() and windows.about()["inputs"]["text"]["max_tokens"] is None
+    assert not found["truncated"].numpy().any() and windows.metadata()["inputs"]["text"]["max_tokens"] is None
     encoded = served.signatures()["features"](tf.constant([*parts, *texts[1:]]))["encoded"].numpy()
     np.testing.assert_allclose(
         functions["features"](tf.constant(texts))["encoded"], [encoded[:2].mean(0), *encoded[2:]], atol=1e-6

@@ -5,7 +5,7 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
 
 from tfattn.export import warmup
-from tfattn.export.lengths import one_of_each_length
+from tfattn.export.warmup import sample_each_length
 
 
 def test_every_request_runs_and_every_length_is_there(exported, loaded, served):
@@ -38,6 +38,6 @@ def test_pairs_are_asked_too(pair):
     def lengths(fields):
         return np.sum(pair.input_side.tokens(fields)["padding_mask"], axis=1)
 
-    chosen = one_of_each_length(lengths, {"text_a": ["very loud"], "text_b": ["noise"]})
+    chosen = sample_each_length(lengths, {"text_a": ["very loud"], "text_b": ["noise"]})
     assert set(chosen) == {"text_a", "text_b"}
     assert lengths(chosen).max() == 16

@@ -3,7 +3,7 @@
 import keras
 import pytest
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tests.models.test_elmo import SIZES
 from tfattn.export.word_features import WordFeatures
 from tfattn.models.elmo import Elmo
@@ -25,7 +25,9 @@ def ensemble():
 
 def test_it_keeps_the_contract(ensemble, tmp_path):
     served = WordFeatures(ensemble)
-    outputs = check_served(WordFeatures, ensemble, ROWS, folder=tmp_path, expected=served.ensemble.predict(ROWS))
+    outputs = check_servable_model(
+        WordFeatures, ensemble, ROWS, folder=tmp_path, expected=served.ensemble.predict(ROWS)
+    )
     assert outputs["vectors"].shape == (4, 6, 3, SIZES["hidden_dim"])
     assert outputs["length"].tolist() == [4, 4, 0, 6] and outputs["truncated"].tolist() == [False, False, False, True]
     assert [word.decode() for word in outputs["words"][1]] == ["Unheard", "-", "of", "Gerät", "", ""]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
 from tfattn.export.word_vectors import WordLookup
@@ -62,7 +62,7 @@ def same(found, expected):
 
 def test_it_keeps_the_contract(ensemble, tmp_path):
     expected = WordLookup(ensemble).ensemble.predict(ROWS)
-    outputs = check_served(WordLookup, ensemble, ROWS, folder=tmp_path, expected=expected)
+    outputs = check_servable_model(WordLookup, ensemble, ROWS, folder=tmp_path, expected=expected)
     assert (tmp_path / "1/assets/vocabulary.tsv").is_file() and outputs["vector"].shape == (3, 6)
 
 
@@ -132,7 +132,7 @@ def with_subwords():
 
 def test_an_unknown_word_has_the_vector_of_its_n_grams(with_subwords, tmp_path):
     expected = WordLookup(with_subwords).ensemble.predict(ROWS)
-    check_served(WordLookup, with_subwords, ROWS, folder=tmp_path, expected=expected)
+    check_servable_model(WordLookup, with_subwords, ROWS, folder=tmp_path, expected=expected)
     (reader,), model = with_subwords.preprocessors, with_subwords.task.model
     numbers = [number for number in reader.subword_ids(tf.constant(["kingly"])).numpy()[0] if number >= 0]
     answer = asked(WordLookup(with_subwords), "serving_default", word=["Kingly", "king", ""])

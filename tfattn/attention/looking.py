@@ -1,4 +1,4 @@
-"""A model and an input to what it looks at: what is asked, and what is refused."""
+"""Computing and writing the attention of a model for an input."""
 
 import csv
 import json
@@ -20,8 +20,8 @@ from tfattn.features import IMAGE, TARGET, TEXT
 
 SAVED_MODELS = Path("saved_models")
 PAGE = ".html"
-SEEN = "image_bytes"  # of an image, a file of it as the model sees it
-HAVE = (
+IMAGE_BYTES = "image_bytes"  # the output with a file of the preprocessed image
+SUPPORTED = (
     "a model with attention: BERT, GPT, the Transformer, a recurrent one that aligns, FT-Transformer, ViT; alone, not "
     "an ensemble"
 )
@@ -38,57 +38,60 @@ def look(
     folder: Path = SAVED_MODELS,
     token_file: Path | None = None,
 ) -> Views:
-    """See what a model looks at as it reads an input.
+    """Compute the attention of a model for an input.
 
     Args:
         model: an export's folder or name, a run's folder, a published model (minilm, smollm2), a folder of weights, or
             http://HOST:PORT/MODEL on a server.
-        text: what is read; of two texts the first.
-        text_b: the second, where it reads pairs.
-        target: of a translator, what it is to write; by default what it writes by itself.
-        row: of a model of tables, the columns by name, or as JSON, or as a line of csv in their order.
-        image: of a model of images, the file of one.
-        folder: that of all exports.
-        token_file: a file with the bearer token, where a server asks for one.
+        text: the text, or the first of a pair.
+        text_b: the second text of a pair.
+        target: the target of a translator; by default its own translation.
+        row: the row of a table, as a mapping, JSON, or a line of csv in the order of the columns.
+        image: the file of an image.
+        folder: the folder of all exports.
+        token_file: a file with the bearer token of the server.
 
     Raises:
         ConfigError: the input does not fit the model.
-        ServingError: there is no such model, or it has no attention.
-        DataError: the text is empty, or longer than the model reads.
+        ServingError: the model does not exist, or it has no attention.
+        DataError: the text is empty or too long.
 
     Example:
         >>> views = look("minilm", "The pump leaks.")
         >>> views.parts[0].weights.shape
         (6, 12, 6, 6)
     """
-    asked = opened(model, pair=text_b is not None, folder=folder, token_file=token_file)
-    if ATTENTION not in asked.signatures:
+    opened_model = opened(model, pair=text_b is not None, folder=folder, token_file=token_file)
+    if ATTENTION not in opened_model.signatures:
         raise ServingError(
-            "the model does not tell what it looks at",
-            where=asked.where,
-            expected=f"the signature `{ATTENTION}`, of {HAVE}",
-            received=f"the signatures {', '.join(asked.signatures) or '(none)'}",
+            "the model has no attention signature",
+            where=opened_model.where,
+            expected=f"the signature `{ATTENTION}`, of {SUPPORTED}",
+            received=f"the signatures {', '.join(opened_model.signatures) or '(none)'}",
             remedy="An export of an earlier version: export the model again.",
         )
-    said = {"text": text, "text_b": text_b, "target": target, "row": row, "image": image}
-    given = _given(asked, {name: value for name, value in said.items() if value is not None})
-    found = asked.ask(ATTENTION, given)
+    options_given = {"text": text, "text_b": text_b, "target": target, "row": row, "image": image}
+    given = _inputs(opened_model, {name: value for name, value in options_given.items() if value is not None})
+    found = opened_model.ask(ATTENTION, given)
     if np.any(found.get("truncated", False)):
         raise DataError(
-            "the text is longer than the model reads",
-            where=asked.where,
+            "the text is longer than the model accepts",
+            where=opened_model.where,
             expected=f"at most {len(found['tokens'])} tokens, special ones included",
-            remedy="Shorten it, so that all of it can be shown.",
+            remedy="Shorten the text.",
         )
-    others = {name: asked.ask(name, given) if name in asked.signatures else None for name in (VECTORS, ATTRIBUTIONS)}
-    return of_outputs(asked.title, found, others[VECTORS], others[ATTRIBUTIONS], image=found.get(SEEN))
+    others = {
+        name: opened_model.ask(name, given) if name in opened_model.signatures else None
+        for name in (VECTORS, ATTRIBUTIONS)
+    }
+    return of_outputs(opened_model.title, found, others[VECTORS], others[ATTRIBUTIONS], image=found.get(IMAGE_BYTES))
 
 
 def check(output: Path, *, layer: int | None = None, head: int | None = None) -> None:
-    """Refuse a file that `write` could not write, before anything is computed.
+    """Check before computing that `write` can write a file.
 
     Raises:
-        ConfigError: the suffix stands for no format, or a layer or head is asked for of a page.
+        ConfigError: the suffix is unknown, or a layer or head is given for a page.
     """
     write_as = files.by_suffix(output, {PAGE: None, **FORMATS})
     if write_as is None and (layer, head) != (None, None):
@@ -100,10 +103,10 @@ def check(output: Path, *, layer: int | None = None, head: int | None = None) ->
 
 
 def write(views: Views, output: Path, *, layer: int | None = None, head: int | None = None) -> None:
-    """Write views into a file: a page (.html), or a picture of one layer and head, or of their mean.
+    """Write views to a file: a page (.html), or a picture of a layer and head or of their mean.
 
     Raises:
-        ConfigError: as `check`, `page` and `picture`.
+        ConfigError: see `check`, `page` and `picture`.
     """
     check(output, layer=layer, head=head)
     if output.suffix.lower() == PAGE:
@@ -115,34 +118,38 @@ def write(views: Views, output: Path, *, layer: int | None = None, head: int | N
     console.note(f"attention: {output}")
 
 
-def _given(asked: Opened, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Give each input of a model what is said, by the names of options."""
-    if not {*asked.inputs} <= {*TEXTS}:
-        option = "image" if {*asked.inputs} == {IMAGE} else "row"
-        _refuse_others(asked, said, [option])
-        return _image(asked, said.get(option)) if option == "image" else _row(asked, said.get(option))
-    fields = [name for name in asked.inputs if name != TARGET]
+def _inputs(opened_model: Opened, options_given: Mapping[str, Any]) -> dict[str, Any]:
+    """Map options to the inputs of a model."""
+    if not {*opened_model.inputs} <= {*TEXTS}:
+        option = "image" if {*opened_model.inputs} == {IMAGE} else "row"
+        _check_options(opened_model, options_given, [option])
+        return (
+            _image(opened_model, options_given.get(option))
+            if option == "image"
+            else _row(opened_model, options_given.get(option))
+        )
+    fields = [name for name in opened_model.inputs if name != TARGET]
     options = ["text", "text_b"][: len(fields)]
-    _refuse_others(asked, said, [*options, *([TARGET] if TARGET in asked.inputs else [])])
+    _check_options(opened_model, options_given, [*options, *([TARGET] if TARGET in opened_model.inputs else [])])
     for name in options:
-        if not said.get(name, "").strip():
+        if not options_given.get(name, "").strip():
             raise DataError(
-                "the text is empty" if name in said else "there is no text",
-                where=asked.where,
+                "the text is empty" if name in options_given else "there is no text",
+                where=opened_model.where,
                 expected=f"a text: {_option(name)}",
             )
-    given = {field: said[name] for field, name in zip(fields, options, strict=True)}
-    if TARGET not in asked.inputs:
+    given = {field: options_given[name] for field, name in zip(fields, options, strict=True)}
+    if TARGET not in opened_model.inputs:
         return given
-    return given | {TARGET: said[TARGET] if TARGET in said else _written(asked, given)}
+    return given | {TARGET: options_given[TARGET] if TARGET in options_given else _translate(opened_model, given)}
 
 
-def _refuse_others(asked: Opened, said: Mapping[str, Any], options: Sequence[str]) -> None:
-    for name in said:
+def _check_options(opened_model: Opened, options_given: Mapping[str, Any], options: Sequence[str]) -> None:
+    for name in options_given:
         if name not in options:
             raise ConfigError(
-                "the model reads no such input",
-                where=f"{asked.where}: {_option(name)}",
+                "the model does not have this input",
+                where=f"{opened_model.where}: {_option(name)}",
                 expected=" and ".join(map(_option, options)),
             )
 
@@ -151,45 +158,50 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _image(asked: Opened, path: Path | None) -> dict[str, bytes]:
+def _image(opened_model: Opened, path: Path | None) -> dict[str, bytes]:
     if path is None:
-        raise DataError("there is no image", where=asked.where, expected="the file of one: --image")
+        raise DataError("there is no image", where=opened_model.where, expected="the file of one: --image")
     return {IMAGE: files.read_bytes(path, remedy="Check `--image`.")}
 
 
-def _written(asked: Opened, given: Mapping[str, str]) -> str:
-    """Let a translator write."""
-    written = asked.ask("serving_default", given)[TEXT]
+def _translate(opened_model: Opened, given: Mapping[str, str]) -> str:
+    """Return the translation of the model."""
+    written = opened_model.ask("serving_default", given)[TEXT]
     return written.decode("utf-8", errors="replace") if isinstance(written, bytes) else written
 
 
-def _row(asked: Opened, row: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Read a row of a table: JSON, or a line of csv in the order of the columns."""
+def _row(opened_model: Opened, row: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parse a row of a table: a mapping, JSON, or a line of csv in the order of the columns."""
     if row is None:
         raise DataError(
-            "there is no row", where=asked.where, expected=f"--row with the columns {', '.join(asked.inputs)}"
+            "there is no row",
+            where=opened_model.where,
+            expected=f"--row with the columns {', '.join(opened_model.inputs)}",
         )
-    columns = row if isinstance(row, Mapping) else _columns(asked, row)
-    if missing := [name for name in asked.inputs if name not in columns]:
-        raise DataError("the row lacks columns", where=asked.where, expected=", ".join(missing))
-    return {name: _number(name, columns[name]) if asked.inputs[name] else str(columns[name]) for name in asked.inputs}
+    columns = row if isinstance(row, Mapping) else _columns(opened_model, row)
+    if missing := [name for name in opened_model.inputs if name not in columns]:
+        raise DataError("the row lacks columns", where=opened_model.where, expected=", ".join(missing))
+    return {
+        name: _number(name, columns[name]) if opened_model.inputs[name] else str(columns[name])
+        for name in opened_model.inputs
+    }
 
 
-def _columns(asked: Opened, row: str) -> dict[str, Any]:
+def _columns(opened_model: Opened, row: str) -> dict[str, Any]:
     if row.lstrip().startswith("{"):
         try:
             return json.loads(row)
         except ValueError as error:
             raise DataError("the row is not JSON", where="--row", received=str(error)) from None
     values = next(csv.reader([row]), [])
-    if len(values) != len(asked.inputs):
+    if len(values) != len(opened_model.inputs):
         raise DataError(
-            "the row has another number of columns than the model",
+            "the row has a different number of columns than the model",
             where="--row",
-            expected=f"{len(asked.inputs)}: {', '.join(asked.inputs)}; or JSON",
+            expected=f"{len(opened_model.inputs)}: {', '.join(opened_model.inputs)}; or JSON",
             received=str(len(values)),
         )
-    return dict(zip(asked.inputs, values, strict=True))
+    return dict(zip(opened_model.inputs, values, strict=True))
 
 
 def _number(name: str, value: Any) -> float:
@@ -198,4 +210,4 @@ def _number(name: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise DataError("a column is no number", where=f"--row: {name}", received=repr(value)) from None
+        raise DataError("a column is not a number", where=f"--row: {name}", received=repr(value)) from None

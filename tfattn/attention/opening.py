@@ -1,4 +1,4 @@
-"""Models that can be asked what they look at: exports, servers, runs, and published weights."""
+"""Opening models for attention: exports, servers, runs and published weights."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tfattn import catalog, files, pretrained, published, registry, stages
 from tfattn.errors import CheckpointError, ConfigError, DataError
-from tfattn.export.attention import ATTENTION, Shown, signatures, with_segments
-from tfattn.export.served import Served
+from tfattn.export.attention import ATTENTION, AttentionSpec, add_segments, signatures
+from tfattn.export.servable_model import ServableModel
 from tfattn.features import (
     CONTEXT,
     PADDING_MASK,
@@ -36,22 +36,21 @@ from tfattn.vectors.text_encoder import TextEncoder
 
 CONFIG = "config.yaml"  # in the folder of a run
 
-TEXTS = (QUESTION, TEXT, TEXT_A, TEXT_B, CONTEXT, TARGET)  # inputs, the first of a pair before the second
+TEXTS = (QUESTION, TEXT, TEXT_A, TEXT_B, CONTEXT, TARGET)  # text inputs, in the order of a pair
 
 Ask = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A model that can be asked.
+    """An opened model.
 
     Args:
-        title: what pictures call it, and
-        where: what messages call it.
-        inputs: of the signature `attention`, in the order in which people give them, and whether each is a number;
-            none where it has no such signature.
-        signatures: the names of what it can be asked.
-        ask: takes the name of a signature and the inputs of one row; gives the outputs, arrays or nested lists.
+        title: the name in pictures.
+        where: the name in messages.
+        inputs: input name of the signature `attention`, in order, to whether it is a number; empty without the
+        signature. signatures: the names of its signatures.
+        ask: returns the outputs of a signature, arrays or nested lists, for the inputs of one row.
     """
 
     title: str
@@ -62,23 +61,23 @@ class Opened:
 
 
 def opened(model: str, *, pair: bool, folder: Path, token_file: Path | None = None) -> Opened:
-    """Open a model by what a user calls it.
+    """Open a model by name, path or address.
 
     Args:
         model: an export's folder or name, a run's folder, a published model or a folder of weights, or an address.
-        pair: whether it is to read two texts, where it takes either.
-        folder: that of all exports.
-        token_file: a file with the bearer token, where a server asks for one.
+        pair: whether to read pairs of texts, for models that support both.
+        folder: the folder of all exports.
+        token_file: a file with the bearer token of the server.
 
     Raises:
-        ConfigError, ServingError: there is no such model.
+        ConfigError, ServingError: the model does not exist.
     """
     if "://" in model:
         return _remote(model, token_file)
     if (Path(model) / CONFIG).is_file() and (Path(model) / "checkpoints").exists():
-        return _of_run(Path(model))
+        return _open_run(Path(model))
     if model in catalog.PRETRAINED_PACKAGES or (Path(model).exists() and _is_published(Path(model))):
-        return _of_weights(pretrained.open(model), model, pair)
+        return _open_weights(pretrained.open(model), model, pair)
     return _local(model, folder)
 
 
@@ -100,32 +99,32 @@ def _local(name: str, folder: Path) -> Opened:
     return Opened(model.folder.resolve().parent.name, str(model.folder), _inputs(model), model.signatures, ask)
 
 
-def _of_run(folder: Path) -> Opened:
+def _open_run(folder: Path) -> Opened:
     run = stages.open_run(folder / CONFIG, None)
     if run.folder.resolve() != folder.resolve():
         raise ConfigError(
-            "the run's data or settings have changed since",
+            "the data or settings of the run have changed",
             where=str(folder),
             expected=str(folder),
             received=str(run.folder),
-            remedy="Start it where it was started, with the data that it was trained on; or ask its export.",
+            remedy="Run the command in the folder of the training, with the same data; or use the export of the run.",
         )
-    served: Served = registry.find("served", run.config.values["task"]["name"])(load(run))
-    return _of_functions(run.name, str(folder), served.signatures() | served.views())
+    served: ServableModel = registry.find("served", run.config.values["task"]["name"])(load(run))
+    return _from_functions(run.name, str(folder), served.signatures() | served.attention_signatures())
 
 
-def _of_weights(source: Pretrained, name: str, pair: bool) -> Opened:
+def _open_weights(source: Pretrained, name: str, pair: bool) -> Opened:
     kind = registry.find("models", source.model)
     if issubclass(kind, Encoder):
-        shown = _encoder(source, (TEXT_A, TEXT_B) if pair else (TEXT,))
+        spec = _encoder(source, (TEXT_A, TEXT_B) if pair else (TEXT,))
     elif issubclass(kind, Decoder):
-        shown = _decoder(source)
+        spec = _decoder(source)
     else:
         raise CheckpointError("these are no weights of an encoder or a decoder", where=name, received=source.model)
-    return _of_functions(Path(name).name, name, signatures(shown))
+    return _from_functions(Path(name).name, name, signatures(spec))
 
 
-def _encoder(source: Pretrained, fields: tuple[str, ...]) -> Shown:
+def _encoder(source: Pretrained, fields: tuple[str, ...]) -> AttentionSpec:
     encoder = TextEncoder.open(source, pooling="mean", fields=fields)
     tokenizer = encoder.tokenizer
     labels = source_token_labels(tokenizer)
@@ -134,37 +133,37 @@ def _encoder(source: Pretrained, fields: tuple[str, ...]) -> Shown:
         given = dict(zip(fields, texts, strict=True))
         return padded(tokenizer(given)), {"truncated": tokenizer.truncated(given)}
 
-    def labelled(features: Mapping[str, tf.Tensor]) -> dict:
+    def label_tokens(features: Mapping[str, tf.Tensor]) -> dict:
         real = features[PADDING_MASK]
-        return with_segments(labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
+        return add_segments(labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
 
-    return Shown(model=encoder.model, inputs=_texts(fields), read=read, labels=labelled)
+    return AttentionSpec(model=encoder.model, inputs=_texts(fields), read=read, labels=label_tokens)
 
 
-def _decoder(source: Pretrained) -> Shown:
+def _decoder(source: Pretrained) -> AttentionSpec:
     language, task = published.built(source)
     labels = source_token_labels(language)
 
     def read(text: tf.Tensor) -> tuple[dict, dict]:
-        ids, most = rendered_chat_ids(language, text), task.model.max_sequence_length
-        return padded({TOKEN_IDS: ids[:, :most]}), {"truncated": ids.row_lengths() > most}
+        ids, max_length = rendered_chat_ids(language, text), task.model.max_sequence_length
+        return padded({TOKEN_IDS: ids[:, :max_length]}), {"truncated": ids.row_lengths() > max_length}
 
-    def labelled(features: Mapping[str, tf.Tensor]) -> dict:
+    def label_tokens(features: Mapping[str, tf.Tensor]) -> dict:
         ids, real = features[TOKEN_IDS], features[PADDING_MASK]
-        return with_segments(labels(ids, real), tf.zeros_like(ids), real)
+        return add_segments(labels(ids, real), tf.zeros_like(ids), real)
 
-    return Shown(
+    return AttentionSpec(
         model=task.model,
         inputs=_texts((TEXT,)),
         read=read,
-        labels=labelled,
+        labels=label_tokens,
         names=language.token_bytes,
         scores_to_explain=task.scores_to_explain,
     )
 
 
-def _of_functions(title: str, where: str, functions: Mapping[str, Any]) -> Opened:
-    """Ask functions of tensors, which are made for batches."""
+def _from_functions(title: str, where: str, functions: Mapping[str, Any]) -> Opened:
+    """Wrap batch functions of tensors as a model."""
     specs = functions[ATTENTION].input_signature if ATTENTION in functions else ()
     inputs = {spec.name: spec.dtype != tf.string for spec in specs}
 
@@ -174,7 +173,7 @@ def _of_functions(title: str, where: str, functions: Mapping[str, Any]) -> Opene
         try:
             return {name: value.numpy()[0] for name, value in function(*given).items()}
         except tf.errors.InvalidArgumentError as error:
-            raise DataError("the model does not take this", where=where, received=error.message) from None
+            raise DataError("the model does not accept the input", where=where, received=error.message) from None
 
     return Opened(title, where, _in_order(inputs), tuple(functions), ask)
 
@@ -184,9 +183,9 @@ def _inputs(model: Any) -> dict[str, bool]:
 
 
 def _in_order(inputs: Mapping[str, bool]) -> dict[str, bool]:
-    """Sort texts as they are read: a SavedModel has its inputs in the order of their names."""
-    place = {name: number for number, name in enumerate(TEXTS)}
-    return {name: inputs[name] for name in sorted(inputs, key=lambda name: place.get(name, -1))}
+    """Sort text inputs in reading order: a SavedModel has its inputs in alphabetical order."""
+    order = {name: number for number, name in enumerate(TEXTS)}
+    return {name: inputs[name] for name in sorted(inputs, key=lambda name: order.get(name, -1))}
 
 
 def _texts(fields: Sequence[str]) -> list[tf.TensorSpec]:
@@ -194,5 +193,5 @@ def _texts(fields: Sequence[str]) -> list[tf.TensorSpec]:
 
 
 def _is_published(path: Path) -> bool:
-    """Tell weights of others from our exports, which answer by themselves."""
+    """Return whether a path has published weights, as opposed to an export."""
     return not OwnExport.matches(path) and not files.numbered(path) and not (path / "saved_model.pb").is_file()

@@ -1,14 +1,14 @@
-"""The page of views: one HTML file with its style, its script and its data, which asks nothing of any network."""
+"""The attention page: one self-contained HTML file with style, script and data, without network requests."""
 
 import html
 import re
 from importlib import resources
 
+from tfattn.attention.attention_data import AttentionData
 from tfattn.attention.payload import encode
-from tfattn.attention.views import Views
 from tfattn.errors import ConfigError
 
-# In the order in which one needs the other; the page of a server shows the same.
+# In the order of their dependencies; the page of the server uses the same scripts.
 SCRIPTS = (
     "elements",
     "weights",
@@ -24,7 +24,7 @@ STYLE = "views.css"
 FILES = "tfattn.serving.page"
 IMPORT, EXPORT = re.compile(r"^import .*\n", re.MULTILINE), re.compile(r"^export ", re.MULTILINE)
 EXPORTED = re.compile(r"^export (?:async )?(?:function|const) (\w+)", re.MULTILINE)
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 FRAME = "720"  # pixels, the height in a notebook
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -43,7 +43,7 @@ PAGE = """\
 </head>
 <body>
 <main class="views-page"><h1>{title}</h1><div id="views"></div></main>
-<noscript><p>This page needs its script, which it brings along.</p></noscript>
+<noscript><p>This page requires JavaScript.</p></noscript>
 <script type="text/plain" id="data">{data}</script>
 <script type="module">
 {script}
@@ -54,46 +54,46 @@ unpacked(document.getElementById("data").textContent).then((read) => showViews(d
 """
 
 
-def page(views: Views) -> str:
-    """Write views as a page.
+def page(data: AttentionData) -> str:
+    """Render attention data as a page.
 
     Raises:
-        ConfigError: the file would be so large that browsers are slow to open it.
+        ConfigError: the page is larger than MAX_BYTES.
     """
-    data = encode(views)
+    payload = encode(data)
     script = "".join(_plain(source(f"{name}.js")) for name in SCRIPTS)
-    title = html.escape(f"Attention of {views.title}")
-    written = PAGE.format(title=title, policy=POLICY, style=source(STYLE), data=data, script=script)
-    if len(written) > MOST_BYTES:
+    title = html.escape(f"Attention of {data.title}")
+    written = PAGE.format(title=title, policy=POLICY, style=source(STYLE), data=payload, script=script)
+    if len(written) > MAX_BYTES:
         raise ConfigError(
-            "the page would be too large",
-            expected=f"at most {MOST_BYTES / 2**20:.0f} MiB",
-            received=f"{len(written) / 2**20:.1f} MiB, of {_sizes(views)}",
+            "the page is too large",
+            expected=f"at most {MAX_BYTES / 2**20:.0f} MiB",
+            received=f"{len(written) / 2**20:.1f} MiB, of {_sizes(data)}",
             remedy="Take a shorter text, or draw one layer of it: --output attention.png --layer 1.",
         )
     return written
 
 
-def framed(views: Views) -> str:
-    """Write views as an element of a notebook, in a frame of its own."""
-    content = html.escape(page(views), quote=True)
+def framed(data: AttentionData) -> str:
+    """Render attention data as an iframe for notebooks."""
+    content = html.escape(page(data), quote=True)
     return (
         f'<iframe srcdoc="{content}" sandbox="allow-scripts" width="100%" height="{FRAME}" style="border:0"></iframe>'
     )
 
 
 def source(name: str) -> str:
-    """Read a script or the style."""
+    """Return the text of a script or the style sheet."""
     return resources.files(FILES).joinpath(name).read_text(encoding="utf-8")
 
 
 def _plain(module: str) -> str:
-    """Turn a module into a part of one script: a block of its own, of which the others see what it exports."""
+    """Convert a module to a function scope that returns its exports."""
     names = ", ".join(EXPORTED.findall(module))
     return f"const {{ {names} }} = (() => {{\n{EXPORT.sub('', IMPORT.sub('', module))}return {{ {names} }};\n}})();\n"
 
 
-def _sizes(views: Views) -> str:
-    tokens = " and ".join(f"{len(one):,}" for one in views.sequences)
-    layers, heads, *_ = views.parts[0].weights.shape
+def _sizes(data: AttentionData) -> str:
+    tokens = " and ".join(f"{len(sequence):,}" for sequence in data.sequences)
+    layers, heads, *_ = data.parts[0].weights.shape
     return f"{tokens} tokens, {layers} layers and {heads} heads"

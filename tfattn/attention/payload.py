@@ -1,4 +1,4 @@
-"""Views as text for a page: of each row of weights the largest and the rest as one number, in bytes, compressed."""
+"""Compressed encoding of attention data for a page: the largest weights of each row, and the sum of the rest."""
 
 import base64
 import json
@@ -7,62 +7,62 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.attention.views import Attributions, Part, Tokens, Views
+from tfattn.attention.attention_data import AttentionData, Attributions, Part, Tokens
 
-KEPT = 16  # weights of each row
-MOST_VECTOR_BYTES = 4 * 2**20  # of queries and keys, which are left out where they would be more
+KEPT = 16  # weights per row
+MAX_VECTOR_BYTES = 4 * 2**20  # of queries and keys; larger ones are omitted
 ROWS_AT_ONCE = 2**14
 
 
-def encode(views: Views) -> str:
-    """Encode views as ASCII text: base64 of a zlib stream of a line of JSON, and of the arrays that it describes.
+def encode(views: AttentionData) -> str:
+    """Encode attention data as ASCII text: base64 of a zlib stream of a line of JSON, and the arrays.
 
-    Each array stands in the JSON as `{"at", "shape", "type"}`, little-endian. Of each part there are:
+    Arrays are in the JSON as `{"at", "shape", "type"}`, little-endian. Arrays of each part:
 
-        columns   (L, H, T, N) uint16, of the N largest weights of each row, rising, the gap from the one before
+        columns   (L, H, T, N) uint16, gaps between the sorted column indices of the N largest weights of each row
         weights   (L, H, T, N) uint8, these weights as 255ths of the row's largest
         largest   (L, H, T) uint16, the row's largest weight as 65535ths
-        rest      (L, H, T) uint8, what all other weights of the row add up to, as 255ths
+        rest      (L, H, T) uint8, the sum of all other weights of the row, as 255ths
 
-    and, unless they would be too large, `queries` and `keys` as float16. Types of two bytes are stored as all first
-    bytes, then all second ones, which compresses better.
+    and `queries` and `keys` as float16, unless they are too large. Two-byte types are stored as all first bytes, then
+    all second bytes, which compresses better.
     """
     blob = bytearray()
 
-    def stored(values: np.ndarray) -> dict[str, Any]:
-        place, width = len(blob), values.dtype.itemsize
+    def store(values: np.ndarray) -> dict[str, Any]:
+        offset, width = len(blob), values.dtype.itemsize
         planes = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))).view(np.uint8)
         blob.extend(planes.reshape(-1, width).T.tobytes())
-        return {"at": place, "shape": values.shape, "type": values.dtype.name}
+        return {"at": offset, "shape": values.shape, "type": values.dtype.name}
 
-    known = {
+    description = {
         "title": views.title,
         "sequences": [_sequence(tokens) for tokens in views.sequences],
-        "parts": [{**_part(part), **{k: stored(v) for k, v in _arrays(part).items()}} for part in views.parts],
-        "attributions": views.attributions and _attributed(views.attributions),
+        "parts": [{**_part(part), **{k: store(v) for k, v in _arrays(part).items()}} for part in views.parts],
+        "attributions": views.attributions and _attributions(views.attributions),
     }
-    line = json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    line = json.dumps(description, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     return base64.b64encode(zlib.compress(line + bytes(blob), 6)).decode("ascii")
 
 
 def largest(weights: np.ndarray, kept: int = KEPT) -> dict[str, np.ndarray]:
-    """Keep of each row (..., S) the largest weights, as `encode` describes them."""
+    """Return the largest weights of each row (..., S), in the format of `encode`."""
     width = weights.shape[-1]
     count = min(kept, width)
     rows = weights.reshape(-1, width)
     columns = np.empty((len(rows), count), np.uint16)
     shares = np.empty((len(rows), count), np.uint8)
     tops, rests = np.empty(len(rows), np.uint16), np.empty(len(rows), np.uint8)
-    for begin in range(0, len(rows), ROWS_AT_ONCE):  # sorting takes several times the room of what is sorted
-        part = slice(begin, begin + ROWS_AT_ONCE)
-        some = rows[part]
-        chosen = np.sort(np.argpartition(some, width - count, axis=-1)[:, width - count :], axis=-1)
-        values = np.take_along_axis(some, chosen, axis=-1)
+    for start in range(0, len(rows), ROWS_AT_ONCE):  # bounds the memory of sorting
+        part = slice(start, start + ROWS_AT_ONCE)
+        batch = rows[part]
+        chosen = np.sort(np.argpartition(batch, width - count, axis=-1)[:, width - count :], axis=-1)
+        values = np.take_along_axis(batch, chosen, axis=-1)
         top = values.max(axis=-1, keepdims=True)
         columns[part] = np.diff(chosen, axis=-1, prepend=0)
         shares[part] = np.rint(255 * values / np.maximum(top, 1e-9))
         tops[part] = np.rint(65535 * np.clip(top[:, 0], 0, 1))
-        rests[part] = np.rint(255 * np.clip(some.sum(axis=-1) - values.sum(axis=-1), 0, 1))
+        rests[part] = np.rint(255 * np.clip(batch.sum(axis=-1) - values.sum(axis=-1), 0, 1))
     shape = weights.shape[:-1]
     return {
         "columns": columns.reshape(*shape, count),
@@ -77,7 +77,7 @@ def _arrays(part: Part) -> dict[str, np.ndarray]:
     if part.queries is None or part.keys is None:
         return arrays
     vectors = {"queries": part.queries.astype(np.float16), "keys": part.keys.astype(np.float16)}
-    fits = sum(values.nbytes for values in vectors.values()) <= MOST_VECTOR_BYTES
+    fits = sum(values.nbytes for values in vectors.values()) <= MAX_VECTOR_BYTES
     return arrays | vectors if fits else arrays
 
 
@@ -91,13 +91,13 @@ def _sequence(tokens: Tokens) -> dict[str, Any]:
         "words": list(tokens.words),
         "wordTexts": list(tokens.word_texts),
         "segments": list(tokens.segments),
-        "special": [bool(one) for one in tokens.special],
+        "special": [bool(special) for special in tokens.special],
         "grid": tokens.grid,
         "image": tokens.image and base64.b64encode(tokens.image).decode("ascii"),
     }
 
 
-def _attributed(found: Attributions) -> dict[str, Any]:
+def _attributions(found: Attributions) -> dict[str, Any]:
     values = [round(float(value), 6) for value in found.values]
     return {
         "values": values,

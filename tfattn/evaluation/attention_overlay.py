@@ -9,27 +9,26 @@ from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord
 from tfattn.ops.rollout import rollout
 
-MIN_BRIGHTNESS = 0.15  # of parts without attention, as a fraction of their own
+MIN_BRIGHTNESS = 0.15  # of patches without attention, as a fraction of their brightness
 
 
 def attention_overlay(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
-    """Darken the parts of images with less attention.
+    """Darken the patches of images with less attention.
 
-    How much of each patch is in the vector that the label follows from: the attention of all layers, multiplied
-    (`rollout`), and how much each token counts in that vector.
+    The brightness of a patch is its attention rollout over all layers, weighted by the pooling weights of the tokens.
 
     Args:
-        model: of images, which attends.
+        model: an image encoder with attention.
         images: (N, Y, X, 3) float32, from 0 to 1.
 
     Returns:
-        (N, Y, X, 3) float32; the part with most attention keeps its brightness.
+        (N, Y, X, 3) float32; the patch with the most attention keeps its brightness.
     """
     record = AttentionRecord()
     outputs = model({IMAGES: ops.convert_to_tensor(images)}, record=record)
     counts = ops.convert_to_numpy(model.pooled_fractions(outputs))
     weights = ops.convert_to_numpy(record.stacked()[ENCODER].weights)
-    seen = np.stack([one @ rollout(layers)[-1, 0] for one, layers in zip(counts, weights, strict=True)])
+    seen = np.stack([pooling @ rollout(layers)[-1, 0] for pooling, layers in zip(counts, weights, strict=True)])
     patches = seen[:, model.num_prefix_tokens :].reshape(-1, *model.patch_grid, 1)
     brightness = patches / patches.max(axis=(1, 2), keepdims=True)
     return images * (MIN_BRIGHTNESS + (1 - MIN_BRIGHTNESS) * tf.image.resize(brightness, images.shape[1:3]).numpy())

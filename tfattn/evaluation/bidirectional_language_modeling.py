@@ -8,7 +8,7 @@ import numpy as np
 from tfattn.data.split_config import TRAIN
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Section, Table
-from tfattn.evaluation.token_frequencies import counted, surprise
+from tfattn.evaluation.token_frequencies import count_tokens, unigram_loss
 from tfattn.evaluation.wording import count, number
 from tfattn.features import WEIGHTS
 from tfattn.tasks.bidirectional_language_modeling import FORWARD, BidirectionalLanguageModeling
@@ -30,17 +30,17 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     """
     task, vocabulary_size = ensemble.task, len(ensemble.preprocessor.tokens)
     in_training, measured = (
-        counted(predictions.reader(split), lambda batch: _told(task, batch), vocabulary_size)
+        count_tokens(predictions.reader(split), lambda batch: _predicted_tokens(task, batch), vocabulary_size)
         for split in (TRAIN, predictions.split)
     )
     num_words = int(measured.sum())
-    baseline = perplexity(surprise(in_training, measured), num_words)
+    baseline = perplexity(unigram_loss(in_training, measured), num_words)
     metrics = {**predictions.metrics, "num_words": num_words, "baseline_perplexity": baseline}
     rows = [
-        ["forward, from the words before", number(metrics["forward_perplexity"])],
-        ["backward, from the words after it", number(metrics["backward_perplexity"])],
-        ["both together", number(metrics["perplexity"])],
-        ["a guess by frequency, forward", number(baseline)],
+        ["forward", number(metrics["forward_perplexity"])],
+        ["backward", number(metrics["backward_perplexity"])],
+        ["both directions", number(metrics["perplexity"])],
+        ["unigram baseline, forward", number(baseline)],
     ]
     return TaskReport(
         question="which word is here?",
@@ -50,7 +50,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         headline=_headline(metrics, vocabulary_size),
         sections=[Section("Perplexity of a word", [Table(["", "perplexity"], rows)])],
         unit="text",
-        summary=f"perplexity {number(metrics['perplexity'])} of a word (by frequency: {number(baseline)})",
+        summary=f"perplexity {number(metrics['perplexity'])} of a word (unigram baseline: {number(baseline)})",
         baselines={"perplexity": baseline},
     )
 
@@ -59,21 +59,19 @@ def _headline(metrics: dict[str, float], vocabulary_size: int) -> Headline:
     is_better = metrics["perplexity"] < metrics["baseline_perplexity"]
     return Headline(
         metric=number(metrics["perplexity"]),
-        sentence=f"{number(metrics['perplexity'])} is the perplexity of a word, in both directions together.",
-        warnings=[]
-        if is_better
-        else ["It is not better than a guess by how often each word stands in training texts."],
+        sentence=f"{number(metrics['perplexity'])} is the word perplexity, averaged over both directions.",
+        warnings=[] if is_better else ["It is not better than word frequencies of the training texts."],
         remarks=[
-            f"A guess by how often each word stands in training texts has {number(metrics['baseline_perplexity'])}.",
-            "Perplexities can be compared where texts and words are the same. How good vectors are shows where they "
-            "are used.",
+            f"Baseline: word frequencies of the training texts have a perplexity of "
+            f"{number(metrics['baseline_perplexity'])}.",
+            "Perplexities are comparable on the same texts and vocabulary. Evaluate the vectors on a downstream task.",
         ],
-        facts={"words that are told apart": f"{vocabulary_size:,}"},
+        facts={"vocabulary size": f"{vocabulary_size:,}"},
     )
 
 
-def _told(task: BidirectionalLanguageModeling, batch: Mapping[str, Any]) -> np.ndarray:
-    """Return the words of a batch that are to be told forward: (N,)."""
+def _predicted_tokens(task: BidirectionalLanguageModeling, batch: Mapping[str, Any]) -> np.ndarray:
+    """Return the words of a batch that are predicted forward: (N,)."""
     batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
-    is_told = np.asarray(task.loss_weights(batch)[FORWARD]) > 0
-    return np.asarray(batch["token_ids"])[:, 1:][is_told]
+    is_predicted = np.asarray(task.loss_weights(batch)[FORWARD]) > 0
+    return np.asarray(batch["token_ids"])[:, 1:][is_predicted]

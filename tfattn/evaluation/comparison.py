@@ -1,4 +1,4 @@
-"""The page of a comparison: how variants of a pipeline did, their losses by step, their gradients by layer."""
+"""The report of a comparison of pipeline variants: results, losses by step, gradients by layer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -28,12 +28,12 @@ STYLES = ("-", "--", ":")  # of lines, once colours are used up
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a run went.
+    """The result of a run.
 
     Attributes:
-        variant, seed: which run it was.
-        metric, value: what was measured; None where the loss became no number.
-        history: the lines of history.jsonl up to there.
+        variant, seed: the run.
+        metric, value: the metric; None if the loss diverged.
+        history: the lines of history.jsonl.
     """
 
     variant: str
@@ -43,7 +43,7 @@ class Outcome:
     history: Sequence[dict[str, Any]]
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """A line for the console."""
         if self.value is None:
             return f"{DIVERGED} after step {self.history[-1]['step']:,}" if self.history else DIVERGED
@@ -52,31 +52,29 @@ class Outcome:
 
 def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path) -> None:
     """Write `report.html`, `plots/*.svg`, and `comparison.json` with all outcomes."""
-    by_variant = {name: [one for one in outcomes if one.variant == name] for name in comparison.variants}
-    files.write_json(folder / "comparison.json", [asdict(one) for one in outcomes])
+    by_variant = {name: [outcome for outcome in outcomes if outcome.variant == name] for name in comparison.variants}
+    files.write_json(folder / "comparison.json", [asdict(outcome) for outcome in outcomes])
     loss, gradients = _curves(by_variant, "loss"), _gradients(by_variant)
     pictures = [Picture("loss", svg(loss), "the training loss by step, a line for each variant")]
-    if any("validation_loss" in line for one in outcomes for line in one.history):
+    if any("validation_loss" in line for outcome in outcomes for line in outcome.history):
         validation = _curves(by_variant, "validation_loss")
         pictures.append(Picture("validation_loss", svg(validation), "the validation loss by step"))
     sections = [
         Section("Results", [Text(_about(comparison)), _table(comparison, by_variant)]),
-        Section(
-            "Loss by step", [*pictures, Text("Each line is the mean over the seeds; a line ends where one diverged.")]
-        ),
+        Section("Loss by step", [*pictures, Text("Lines are means over the seeds; a line ends where a run diverged.")]),
         Section(
             "Gradients by layer, from the input upwards",
             [
                 Picture("gradients", svg(gradients), "the norm of the gradient of each layer"),
                 Text(
                     "The norm of the gradient of the weights of each layer, at the first and at the last validation, "
-                    "geometric means over the seeds. Where it changes by orders of magnitude from layer to layer, "
-                    "some layers learn nothing, or too much at once."
+                    "geometric means over the seeds. Changes by orders of magnitude between layers mean vanishing "
+                    "or exploding gradients."
                 ),
             ],
         ),
     ]
-    title = f"{comparison.name}: what does it change?"
+    title = f"{comparison.name}: comparison of variants"
     subtitle = (
         f"{count(len(by_variant), 'variant')} of {comparison.pipeline}, {count(comparison.seeds, 'seed')} of each"
     )
@@ -84,17 +82,19 @@ def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path) -> 
 
 
 def _headline(comparison: Comparison, by_variant: dict[str, list[Outcome]]) -> Headline:
-    means = {name: np.mean([one.value for one in runs]) for name, runs in by_variant.items() if not _diverged(runs)}
+    means = {
+        name: np.mean([outcome.value for outcome in runs]) for name, runs in by_variant.items() if not _diverged(runs)
+    }
     diverged = [name for name in by_variant if name not in means]
     if not means:
-        return Headline(DIVERGED, "No variant has come to its end.", [], {})
+        return Headline(DIVERGED, "All variants diverged.", [], {})
     first, last = max(means, key=means.get), min(means, key=means.get)
     return Headline(
         metric=number(means[first]),
         sentence=f"{number(means[first])} is the highest mean {comparison.metric}, that of “{first}”; "
         f"{number(means[last])} the lowest, that of “{last}”.",
         warnings=[f"“{name}” has diverged." for name in diverged],
-        remarks=["The rows that measured are the same for all variants of a seed."],
+        remarks=["All variants of a seed are evaluated on the same rows."],
         facts={},
     )
 
@@ -102,8 +102,8 @@ def _headline(comparison: Comparison, by_variant: dict[str, list[Outcome]]) -> H
 def _about(comparison: Comparison) -> str:
     (first, *_) = comparison.variants
     return (
-        f"Mean {comparison.metric} over the seeds, with the least and the most; and how much it is above “{first}”, "
-        "with the 95% interval of the mean of the differences, each of two runs of the same seed."
+        f"Mean {comparison.metric} over the seeds, with minimum and maximum; and the difference to “{first}”, "
+        "with the 95% interval of the mean of paired differences by seed."
     )
 
 
@@ -112,36 +112,36 @@ def _table(comparison: Comparison, by_variant: dict[str, list[Outcome]]) -> Tabl
     rows = []
     for name, runs in by_variant.items():
         changes = ", ".join(f"{key}={value}" for key, value in comparison.variants[name].items())
-        losses = [one.history[-1]["loss"] for one in runs if one.history]
-        seconds = [sum(line["seconds"] for line in one.history) for one in runs]
+        losses = [outcome.history[-1]["loss"] for outcome in runs if outcome.history]
+        seconds = [sum(line["seconds"] for line in outcome.history) for outcome in runs]
         cells = [DIVERGED, ""]
         if not _diverged(runs):
-            values = [one.value for one in runs]
+            values = [outcome.value for outcome in runs]
             spread = f"{number(np.mean(values))} ({number(min(values))} to {number(max(values))})"
             cells = [spread, "" if runs is base or _diverged(base) else _ahead(runs, base)]
         last = number(np.mean(losses)) if losses else ""
         rows.append([name, changes, *cells, last, f"{np.median(seconds):.0f} s"])
-    columns = ["", "changes", comparison.metric, "above the first by", "last training loss", "training time"]
+    columns = ["", "changes", comparison.metric, "difference to the first", "last training loss", "training time"]
     return Table(columns, rows)
 
 
 def _ahead(runs: Sequence[Outcome], base: Sequence[Outcome]) -> str:
-    mean, low, high = paired([one.value for one in runs], [one.value for one in base])
+    mean, low, high = paired([outcome.value for outcome in runs], [outcome.value for outcome in base])
     return f"{mean:+.4f}" if low is None else f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def _diverged(runs: Sequence[Outcome]) -> bool:
-    return any(one.value is None for one in runs)
+    return any(outcome.value is None for outcome in runs)
 
 
 @styled
 def _curves(by_variant: dict[str, list[Outcome]], name: str) -> Figure:
-    """Draw a number of the histories by step, for each variant the mean over the seeds."""
+    """Plot a value of the histories by step, as the mean over the seeds per variant."""
     figure = new_figure(7.2, 3.6)
     axes = figure.add_subplot()
     for (variant, runs), style in zip(by_variant.items(), _styles(), strict=False):
-        steps = min((_column(one, "step") for one in runs), key=len)
-        values = [_column(one, name)[: len(steps)] for one in runs]
+        steps = min((_column(outcome, "step") for outcome in runs), key=len)
+        values = [_column(outcome, name)[: len(steps)] for outcome in runs]
         axes.plot(steps, np.mean(values, axis=0), label=short(variant), marker="o", markersize=2.5, **style)
     _by_factors(axes)
     axes.set_xlabel("step")
@@ -153,15 +153,15 @@ def _curves(by_variant: dict[str, list[Outcome]], name: str) -> Figure:
 
 @styled
 def _gradients(by_variant: dict[str, list[Outcome]]) -> Figure:
-    """Draw the norms of the gradients of all layers, at the first line of the histories and at the last."""
+    """Plot the gradient norms of all layers at the first and the last line of the histories."""
     figure = new_figure(8.6, 3.8)
     panels = figure.subplots(1, 2, sharey=True)
-    for place, title, axes in zip((0, -1), ("at the first validation", "at the last"), panels, strict=True):
+    for index, title, axes in zip((0, -1), ("at the first validation", "at the last"), panels, strict=True):
         names: list[str] = []
         for (variant, runs), style in zip(by_variant.items(), _styles(), strict=False):
-            lines = [one.history[place] for one in runs if one.history]
+            lines = [outcome.history[index] for outcome in runs if outcome.history]
             names = names or [name for line in lines[:1] for name in line if name.startswith(GRADIENT_NORM)]
-            # A layer that no gradient reaches has none to be shown on such an axis.
+            # A log axis cannot show gradients of 0.
             norms = [[line.get(name) or np.nan for name in names] for line in lines]
             if norms:
                 means = np.exp(np.mean(np.log(norms), axis=0))
@@ -176,7 +176,7 @@ def _gradients(by_variant: dict[str, list[Outcome]]) -> Figure:
 
 
 def _by_factors(axes: Axes) -> None:
-    """Make equal factors equally high."""
+    """Set a log scale with plain tick labels."""
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_minor_locator(NullLocator())
@@ -188,7 +188,7 @@ def _column(outcome: Outcome, name: str) -> list[float]:
 
 
 def _styles() -> Iterator[dict[str, str]]:
-    """Yield colours, and other kinds of lines once these are used up."""
+    """Yield line styles: all colours per line style."""
     for style in cycle(STYLES):
         for colour in SERIES:
             yield {"color": colour, "linestyle": style, "linewidth": 1.6}

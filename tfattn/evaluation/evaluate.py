@@ -1,4 +1,4 @@
-"""The files of an evaluation in the folder of a run: metrics, predictions, plots and the report."""
+"""The files of an evaluation in a run folder: metrics, predictions, plots and report."""
 
 import csv
 import json
@@ -16,26 +16,26 @@ from tfattn.evaluation import report, sections, warnings
 from tfattn.runs.run import Run
 from tfattn.training.environment import ENVIRONMENT, Environment
 
-# What `write` leaves in the folder of a run, as patterns.
-LEFT = ("metrics.json", "predictions.jsonl", "*.tsv", "report.html", "plots/*")
+# Patterns of the files that `write` creates.
+OUTPUTS = ("metrics.json", "predictions.jsonl", "*.tsv", "report.html", "plots/*")
 
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What the evaluation of one task found about a trained ensemble, by its predictions for a split.
+    """The results of the evaluation of an ensemble on a split.
 
     Args:
-        question: what is asked of every row, the title of the page.
-        measured: what was measured, such as "96 validation texts, 4 labels".
-        metrics: by flat names.
-        predictions: one JSON-like dictionary per row, in the order of the rows.
-        headline: the metric that matters, in plain words.
-        sections: the pictures and tables of this task.
-        unit: what a row of the data is called: "text", "row" ...
+        question: the question that a prediction answers, the title of the page.
+        measured: the size of the data, such as "96 validation texts, 4 labels".
+        metrics: metrics by flat names.
+        predictions: a JSON-like dictionary per row, in order.
+        headline: the main metric with an explanation.
+        sections: the pictures and tables.
+        unit: the name of a row: "text", "row" ...
         summary: a line for the console.
-        console_table: a table for the console, its title, columns and rows; None for none.
-        tables: rows of cells by the name of a file with tabs between them, the names of the columns first.
-        baselines: what can be had without a model, by the names of validation metrics, for the curves of training.
+        console_table: title, columns and rows of a table for the console, or None.
+        tables: file name to rows of a tab-separated file, the header first.
+        baselines: validation metrics without a model, by name, for the training curves.
     """
 
     question: str
@@ -54,14 +54,14 @@ class TaskReport:
 def write(task_report: TaskReport, run: Run, *, split: str, chosen: Sequence[str] = ()) -> None:
     """Write `metrics.json`, `predictions.jsonl`, `plots/*.svg`, `report.html` and tables into the folder of a run.
 
-    The report ends with how training went (from `history.jsonl` of the run, where there is one), what the data were
-    (from `summary.json` of the prepared data) and the configuration.
+    The report ends with the training curves (from `history.jsonl`, if it exists), the data (from `summary.json` of the
+    prepared data) and the configuration.
 
     Args:
-        task_report: what is written.
-        run: what was evaluated.
-        split: the rows that measured.
-        chosen: what the validation rows chose, in words.
+        task_report: the results.
+        run: the evaluated run.
+        split: the evaluated split.
+        chosen: descriptions of the choices made on validation rows.
     """
     history, prepared = run.folder / "history.jsonl", run.members[0].prepared
     headline, shown = task_report.headline, list(task_report.sections)
@@ -84,21 +84,21 @@ def write(task_report: TaskReport, run: Run, *, split: str, chosen: Sequence[str
         _write_table(run.folder / name, rows)
     measured = f"{task_report.measured}, evaluated on {datetime.now():%d %B %Y at %H:%M}"
     report.write(report.Report(f"{run.name}: {task_report.question}", measured, headline, shown), run.folder)
-    _say(task_report, headline, run.folder)
+    _print_summary(task_report, headline, run.folder)
 
 
 def unseen(unit: str, *, split: str, chosen: Sequence[str]) -> str:
-    """Say what the rows that measured had a part in.
+    """Return a sentence about the influence of the evaluated rows on training.
 
     Args:
-        unit: what a row is called.
-        split: the rows that measured.
-        chosen: what the validation rows chose, in words.
+        unit: the name of a row.
+        split: the evaluated split.
+        chosen: descriptions of the choices made on validation rows.
     """
-    said = f"No weight was trained on these {unit}s"
+    text = f"The model was not trained on these {unit}s"
     if split != VALIDATION or not chosen:
-        return f"{said}, and nothing was chosen by them."
-    return f"{said}, but they chose {' and '.join(chosen)}: new ones may fare slightly worse."
+        return f"{text}, and no choice was based on them."
+    return f"{text}, but they were used to choose {' and '.join(chosen)}: results on new {unit}s may be slightly worse."
 
 
 def _write_table(path: Path, rows: Iterable[Sequence[str]]) -> None:
@@ -106,7 +106,7 @@ def _write_table(path: Path, rows: Iterable[Sequence[str]]) -> None:
         csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
 
 
-def _say(task_report: TaskReport, headline: report.Headline, folder: Path) -> None:
+def _print_summary(task_report: TaskReport, headline: report.Headline, folder: Path) -> None:
     for warning in headline.warnings:
         console.note(f"note: {warning}")
     console.note(f"report: {folder / 'report.html'}")

@@ -1,4 +1,4 @@
-"""The evaluation of a classifier of images, with mistakes as pictures."""
+"""The evaluation of a classifier of images, with galleries of errors."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,11 +6,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.evaluation.attention_overlay import attention_overlay
-from tfattn.evaluation.classification import PredictedRows, measured
 from tfattn.evaluation.evaluate import TaskReport
+from tfattn.evaluation.label_report import PredictedRows, label_report
 from tfattn.evaluation.report import Gallery, Section, Text
-from tfattn.evaluation.row_predictions import WORST_MISTAKES
-from tfattn.evaluation.wording import count, percent, shown_of
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
+from tfattn.evaluation.wording import count, percent, shown_count
 from tfattn.features import IMAGE, IMAGES, LABEL_IDS
 from tfattn.models.contracts.attends import Attends
 from tfattn.preprocessing.images import Images
@@ -23,26 +23,27 @@ SHOWN_OF_PAIR = 8
 SHOWN_EPOCHS = 2
 SHOWN_OF_EPOCH = 16
 MAX_SIDE = 96  # pixels, of an image in the report
-LIT = (
-    "The same, the brighter where the model (of several, the first) looked: attention through all layers (rollout). "
-    "It tells what was read, not why the label was given."
+ATTENTION_TEXT = (
+    "The same images, darkened where the model (of several, the first) has little attention: attention rollout over "
+    "all "
+    "layers. It shows the input of the prediction, not its reason."
 )
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
-    """Measure a classifier of images.
+    """Evaluate a classifier of images.
 
     Args:
-        ensemble: whose `labels` are given.
+        ensemble: the trained models, with their labels.
         predictions: `label_ids` (N,) and `scores` (N, C).
 
     Returns:
-        a report whose metrics are those of classification.report, and of more than five labels `top_5_accuracy`.
+        a report whose metrics are those of label_report, and `top_5_accuracy` for more than five labels.
     """
     predicted = PredictedRows.of(ensemble, predictions, unit="image")
     mistakes = [_worst(predicted, ensemble), *_pairs(predicted, ensemble.preprocessor)]
     sections = [*mistakes, _training(predictions, ensemble.labels)]
-    return measured(predicted, predictions, mistakes=sections, more=_top(predicted))
+    return label_report(predicted, predictions, mistakes=sections, more=_top(predicted))
 
 
 def _top(predicted: PredictedRows) -> dict[str, float]:
@@ -53,48 +54,48 @@ def _top(predicted: PredictedRows) -> dict[str, float]:
 
 
 def _worst(predicted: PredictedRows, ensemble: TrainedEnsemble) -> Section:
-    worst = predicted.wrong[:WORST_MISTAKES]
+    worst = predicted.wrong[:MAX_ERRORS_SHOWN]
     if not len(worst):
-        return Section("Worst mistakes", [Text("There are none: every image got the right label.")])
+        return Section("Most confident errors", [Text("There are no errors.")])
     words = Text(
-        f"{shown_of(len(worst), len(predicted.wrong))}, the most certain first, as the model sees them: at times it is "
-        "the folder that is wrong."
+        f"{shown_count(len(worst), len(predicted.wrong))}, the most confident first, as preprocessed for the "
+        "model. The label in the file may be wrong."
     )
     images, model = _pixels(predicted, worst, ensemble.preprocessor), ensemble.task.model
     parts = [words, _gallery(predicted, worst, images)]
     if isinstance(model, Attends):
-        parts += [Text(LIT), _gallery(predicted, worst, attention_overlay(model, images))]
-    return Section("Worst mistakes", parts)
+        parts += [Text(ATTENTION_TEXT), _gallery(predicted, worst, attention_overlay(model, images))]
+    return Section("Most confident errors", parts)
 
 
 def _pairs(predicted: PredictedRows, preprocessor: Images) -> list[Section]:
     parts: list[Text | Gallery] = []
-    for true, given, times in predicted.ranked_mistakes[:SHOWN_PAIRS]:
-        is_such = (predicted.true == true) & (predicted.given == given)
-        shown = [number for number in predicted.wrong if is_such[number]][:SHOWN_OF_PAIR]
+    for true, other, times in predicted.ranked_mistakes[:SHOWN_PAIRS]:
+        is_confused = (predicted.true == true) & (predicted.predicted_ids == other)
+        shown = [number for number in predicted.wrong if is_confused[number]][:SHOWN_OF_PAIR]
         parts.append(
-            Text(f"{predicted.labels[true]}, predicted as {predicted.labels[given]}: {count(times, 'image')}.")
+            Text(f"{predicted.labels[true]}, predicted as {predicted.labels[other]}: {count(times, 'image')}.")
         )
         parts.append(_gallery(predicted, shown, _pixels(predicted, shown, preprocessor)))
     return [Section("Most frequent confusions", parts)] if parts else []
 
 
 def _training(predictions: SplitPredictions, labels: Sequence[str]) -> Section:
-    """Show the first images of some epochs as they are trained on."""
+    """Return a gallery of the first training images of some epochs, with augmentation."""
     reader = predictions.reader("train")
-    parts: list[Text | Gallery] = [Text("Training images as the model sees them, with all that changes them.")]
+    parts: list[Text | Gallery] = [Text("Training images after preprocessing and augmentation.")]
     for epoch in range(SHOWN_EPOCHS):
         batch = next(iter(reader.dataset(epoch)))
         images = batch[IMAGES].numpy()[:SHOWN_OF_EPOCH]
         names = [labels[number] for number in batch[LABEL_IDS].numpy()]
-        parts.append(Text(f"The first of epoch {epoch + 1}:"))
+        parts.append(Text(f"Epoch {epoch + 1}:"))
         parts.append(Gallery(list(zip(_pngs(images), names, strict=False))))
     return Section("Training images", parts)
 
 
 def _gallery(predicted: PredictedRows, numbers: Sequence[int], images: np.ndarray) -> Gallery:
     words = [
-        f"{predicted.labels[predicted.true[number]]} → {predicted.labels[predicted.given[number]]}, "
+        f"{predicted.labels[predicted.true[number]]} → {predicted.labels[predicted.predicted_ids[number]]}, "
         f"{percent(predicted.confidence[number])}"
         for number in numbers
     ]
@@ -106,7 +107,7 @@ def _pixels(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Imag
 
 
 def _pngs(images: np.ndarray) -> Iterable[bytes]:
-    """Encode images (N, Y, X, 3) from 0 to 1, large ones made smaller."""
+    """Encode images (N, Y, X, 3) from 0 to 1 as PNG, large images downscaled."""
     for image in images:
         scale = min(1.0, MAX_SIDE / max(image.shape[:2]))
         size = [max(1, round(side * scale)) for side in image.shape[:2]]

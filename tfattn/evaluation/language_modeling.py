@@ -1,4 +1,4 @@
-"""The evaluation of language models: the loss of the next token, compared with a guess by frequency."""
+"""The evaluation of language models: next token loss, compared with a unigram baseline."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import numpy as np
 from tfattn.data.split_config import TRAIN
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Section, Table
-from tfattn.evaluation.token_frequencies import counted, surprise
+from tfattn.evaluation.token_frequencies import count_tokens, unigram_loss
 from tfattn.evaluation.wording import count, number
 from tfattn.features import TEXT, WEIGHTS
 from tfattn.formats.chat_template import ChatTemplate
@@ -29,21 +29,21 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     """Evaluate a language model on the texts of a split.
 
     Args:
-        ensemble: one model, whose task is a LanguageModeling.
+        ensemble: a single trained model of a LanguageModeling.
         predictions: the metrics of the split's records.
 
     Returns:
-        a report whose metrics are those of the task; `num_tokens`, of how many tokens they are; and `baseline_loss`, in
-        nats a token, `baseline_perplexity` and `baseline_bits_per_byte` of a guess by how often each token stands in
+        a report whose metrics are those of the task; `num_tokens`, the number of evaluated tokens; and
+        `baseline_loss`, in nats per token, `baseline_perplexity` and `baseline_bits_per_byte` of token frequencies in
         the training texts.
     """
     task, vocabulary_size = ensemble.task, len(ensemble.preprocessor.tokens)
     in_training, measured = (
-        counted(predictions.reader(split), lambda batch: _told(task, batch), vocabulary_size)
+        count_tokens(predictions.reader(split), lambda batch: _predicted_tokens(task, batch), vocabulary_size)
         for split in (TRAIN, predictions.split)
     )
     metrics = {**predictions.metrics, "num_tokens": int(measured.sum())}
-    nats = surprise(in_training, measured)
+    nats = unigram_loss(in_training, measured)
     size = float(measured @ np.array([len(token) for token in ensemble.preprocessor.token_bytes]))
     metrics |= {
         "baseline_loss": nats / max(metrics["num_tokens"], 1),
@@ -57,69 +57,69 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         metrics=metrics,
         predictions=[],
         headline=_headline(metrics),
-        sections=[_beside(metrics), _continued(ensemble, predictions)],
+        sections=[_baseline_table(metrics), _continued(ensemble, predictions)],
         unit="text",
         summary=f"{number(metrics[BITS])} bits per byte, perplexity {number(metrics['perplexity'])} of a token and "
-        f"{number(metrics['word_perplexity'])} of a word (by frequency: {number(metrics[f'baseline_{BITS}'])} bits per "
+        f"{number(metrics['word_perplexity'])} of a word (unigram baseline: {number(metrics[f'baseline_{BITS}'])} "
+        f"bits per "
         f"byte, perplexity {number(metrics['baseline_perplexity'])})",
         baselines={LOSS: metrics["baseline_loss"], BITS: metrics[f"baseline_{BITS}"]},
     )
 
 
-def _told(task: LanguageModeling, batch: Mapping[str, Any]) -> np.ndarray:
+def _predicted_tokens(task: LanguageModeling, batch: Mapping[str, Any]) -> np.ndarray:
     """Return the tokens of a batch that are predicted: (N,)."""
     batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
-    is_told = np.asarray(task.loss_weights(batch)[CROSS_ENTROPY]) > 0
-    return np.asarray(batch["token_ids"])[:, 1:][is_told]
+    is_predicted = np.asarray(task.loss_weights(batch)[CROSS_ENTROPY]) > 0
+    return np.asarray(batch["token_ids"])[:, 1:][is_predicted]
 
 
 def _headline(metrics: dict[str, float]) -> Headline:
     is_better = metrics[LOSS] < metrics["baseline_loss"]
     return Headline(
         metric=number(metrics[BITS]),
-        sentence=f"{number(metrics[BITS])} bits are needed for each byte of the texts.",
-        warnings=[]
-        if is_better
-        else ["It is not better than a guess by how often each token stands in training texts."],
+        sentence=f"{number(metrics[BITS])} bits per byte are needed to encode the texts.",
+        warnings=[] if is_better else ["It is not better than token frequencies of the training texts."],
         remarks=[
-            f"A guess by how often each token stands in training texts needs {number(metrics[f'baseline_{BITS}'])}.",
-            "Bits per byte, and perplexities of a word, can be compared where the texts are the same; losses and "
-            "perplexities of a token only where the vocabulary is the same too.",
+            f"Baseline: token frequencies of the training texts need {number(metrics[f'baseline_{BITS}'])}.",
+            "Bits per byte and word perplexities are comparable on the same texts; losses and token perplexities only "
+            "with the same vocabulary.",
         ],
         facts={
-            "perplexity of a token": number(metrics["perplexity"]),
-            "perplexity of a word between spaces": number(metrics["word_perplexity"]),
-            "loss, in nats a token": number(metrics[LOSS]),
+            "token perplexity": number(metrics["perplexity"]),
+            "word perplexity (split at spaces)": number(metrics["word_perplexity"]),
+            "loss, in nats per token": number(metrics[LOSS]),
         },
     )
 
 
-def _beside(metrics: dict[str, float]) -> Section:
+def _baseline_table(metrics: dict[str, float]) -> Section:
     rows = [
         ["bits per byte", number(metrics[BITS]), number(metrics[f"baseline_{BITS}"])],
-        ["perplexity of a token", number(metrics["perplexity"]), number(metrics["baseline_perplexity"])],
-        ["loss, in nats a token", number(metrics[LOSS]), number(metrics["baseline_loss"])],
+        ["token perplexity", number(metrics["perplexity"]), number(metrics["baseline_perplexity"])],
+        ["loss, in nats per token", number(metrics[LOSS]), number(metrics["baseline_loss"])],
     ]
-    return Section("Comparison with the baseline", [Table(["", "model", "by frequency alone"], rows)])
+    return Section("Comparison with the baseline", [Table(["", "model", "baseline"], rows)])
 
 
 def _continued(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
-    """Show how some texts go on, by the model's most likely tokens; of chats, what it answers."""
+    """Return greedy continuations of some texts, or greedy answers to chats."""
     if TEXT not in predictions.rows[0]:
         return _answers(ensemble, predictions)
     asked = sample_prompts(predictions.rows, limit=MAX_SHOWN)
     written = TextGenerator(ensemble).texts(asked)
-    rows = [[one["row"], one[TEXT], text] for one, text in zip(asked, written, strict=True)]
-    return Section("Greedy continuations", [Table(["", "text", "goes on"], rows)])
+    rows = [[row["row"], row[TEXT], text] for row, text in zip(asked, written, strict=True)]
+    return Section("Greedy continuations", [Table(["", "text", "continuation"], rows)])
 
 
 def _answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
     chats = sample_answers(predictions.rows, limit=MAX_SHOWN)
     template = ChatTemplate(system=ensemble.task.generation.system)
-    written = TextGenerator(ensemble, max_new_tokens=ANSWER_TOKENS).answers([said for _, said, _ in chats], template)
+    generator = TextGenerator(ensemble, max_new_tokens=ANSWER_TOKENS)
+    written = generator.answers([messages for _, messages, _ in chats], template)
     rows = [
-        [row, said[-1].content if said else "", text, right]
-        for (row, said, right), text in zip(chats, written, strict=True)
+        [row, messages[-1].content if messages else "", text, right]
+        for (row, messages, right), text in zip(chats, written, strict=True)
     ]
-    title = f"What it answers, with the most likely token each time, {ANSWER_TOKENS} at most"
-    return Section(title, [Table(["", "asked", "its answer", "the answer given"], rows)])
+    title = f"Greedy answers, at most {ANSWER_TOKENS} tokens"
+    return Section(title, [Table(["", "question", "answer", "reference"], rows)])

@@ -1,4 +1,4 @@
-"""Metrics of predictions, and how far each can be trusted."""
+"""Metrics of predictions with confidence intervals."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from tfattn.tasks.label_metrics import LabelCounts, LabelSetCounts, roc_auc
 from tfattn.tasks.number_metrics import fisher, number_metrics, spearman
 
 MIN_SCORE = 1e-7  # float32 may round a score to 0, whose logarithm would outweigh all other rows
-SEED, RESAMPLES = 0, 1000  # of the bootstrap: one evaluation of one model always says the same
+SEED, RESAMPLES = 0, 1000  # of the bootstrap; a fixed seed makes evaluations reproducible
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
@@ -19,16 +19,16 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
 
         accuracy                       fraction of correct predictions
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
-        baseline_accuracy              what always predicting the most frequent label would reach
+        baseline_accuracy              accuracy of always predicting the most frequent label
         macro_precision, macro_recall, macro_f1    means over the labels, each counting the same
-        matthews_correlation           1 where all are right, 0 where they have nothing to do with the right ones
+        matthews_correlation           1 for perfect predictions, 0 for uncorrelated predictions
         precision/LABEL, recall/LABEL, f1/LABEL, support/LABEL    of one label; support is its number of rows
 
-    A label that is never predicted, or has no rows, scores 0.
+    Labels without predictions or rows score 0.
 
     Args:
-        true: (N,) ids of the right labels.
-        predicted: (N,) ids of the given labels.
+        true: (N,) ids of the true labels.
+        predicted: (N,) ids of the predicted labels.
         labels: the labels in the order of their ids.
 
     Example:
@@ -43,10 +43,10 @@ def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str
 
 
 def log_loss(true: np.ndarray, scores: np.ndarray) -> float:
-    """Compute the mean negative logarithm of the score of the right label, in nats.
+    """Compute the mean negative log of the score of the true label, in nats.
 
     Args:
-        true: (N,) ids of the right labels; or (N, C) bool, which labels a row has: then the mean over rows and labels.
+        true: (N,) ids of the true labels; or (N, C) bool for label sets, averaged over rows and labels.
         scores: (N, C).
 
     Example:
@@ -58,18 +58,18 @@ def log_loss(true: np.ndarray, scores: np.ndarray) -> float:
 
 
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """Compute the metrics of a search for positive rows by flat names.
+    """Compute the metrics of binary detection by flat names.
 
-        sensitivity          fraction of positive rows that were found
-        specificity          fraction of the other rows that were left alone
-        roc_auc              how often a positive row scores above another; 0.5 if there is only one kind of row
+        sensitivity          fraction of positive rows that are predicted positive
+        specificity          fraction of negative rows that are predicted negative
+        roc_auc              probability that a positive row scores above a negative row; 0.5 with a single class
         average_precision    mean precision over the ranks of the positive rows
 
     The first three come with `_low` and `_high`, their 95 % intervals: see `wilson` and `area_interval`.
 
     Args:
         positive: (N,) bool, which rows are positive.
-        found: (N,) bool, which rows were taken for positive.
+        found: (N,) bool, which rows are predicted positive.
         scores: (N,) of the positive label.
     """
     positives, others = int(positive.sum()), int((~positive).sum())
@@ -85,19 +85,19 @@ def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> di
 
 
 def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict[str, float]:
-    """Compute the metrics of predicted numbers by flat names.
+    """Compute regression metrics by flat names.
 
-        mean_absolute_error, root_mean_squared_error, r2, pearson    as number_metrics has them
+        mean_absolute_error, root_mean_squared_error, r2, pearson    see number_metrics
         spearman                                                     the rank correlation
-        baseline_mean_absolute_error, baseline_root_mean_squared_error    of always predicting the same
+        baseline_mean_absolute_error, baseline_root_mean_squared_error    of always predicting `guess`
 
     All but the last two come with their 95 % interval `_low` to `_high`: correlations by Fisher's transformation, the
     others by the bootstrap.
 
     Args:
-        true: (N,) what should have been predicted.
-        predicted: (N,) what was.
-        guess: what is always predicted for comparison, such as the mean of the training rows.
+        true: (N,) true values.
+        predicted: (N,) predicted values.
+        guess: the constant prediction of the baseline, such as the mean of the training rows.
 
     Sources: Efron 1979, "Bootstrap methods: another look at the jackknife"; for Fisher's, see number_metrics.fisher.
     """
@@ -108,56 +108,56 @@ def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict
     samples = (draw.integers(len(true), size=len(true)) for _ in range(RESAMPLES))
     resampled = [number_metrics(true[sample], predicted[sample]) for sample in samples]
     for name in ("mean_absolute_error", "root_mean_squared_error", "r2"):
-        low, high = np.percentile([one[name] for one in resampled], (2.5, 97.5))
+        low, high = np.percentile([metrics_of_sample[name] for metrics_of_sample in resampled], (2.5, 97.5))
         metrics[f"{name}_low"], metrics[f"{name}_high"] = float(low), float(high)
     baseline = number_metrics(true, np.full(len(true), guess))
     names = ("mean_absolute_error", "root_mean_squared_error")
     return metrics | {f"baseline_{name}": baseline[name] for name in names}
 
 
-def multi_label(true: np.ndarray, given: np.ndarray, scores: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
-    """Compute the metrics of predictions of any number of labels, by flat names.
+def multi_label(true: np.ndarray, predicted: np.ndarray, scores: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
+    """Compute multi-label metrics by flat names.
 
-        subset_accuracy ... macro_f1    as LabelSetCounts has them
-        micro_average_precision, macro_average_precision    of the scores, at no threshold
-        baseline_micro_f1    what giving every row the labels would reach that most rows have
+        subset_accuracy ... macro_f1    see LabelSetCounts
+        micro_average_precision, macro_average_precision    of the scores, independent of a threshold
+        baseline_micro_f1    of always predicting the most frequent labels
         precision/LABEL, recall/LABEL, f1/LABEL, average_precision/LABEL, support/LABEL    of one label
 
     Args:
-        true: (N, C) bool, whether a row has a label.
-        given: (N, C) bool, whether it got it.
+        true: (N, C) bool, the true labels.
+        given: (N, C) bool, the predicted labels.
         scores: (N, C), of the labels.
         labels: the C labels.
     """
-    counts = LabelSetCounts.of(true, given)
-    usual = LabelSetCounts.of(true, np.broadcast_to(_usual(true), true.shape))
+    counts = LabelSetCounts.of(true, predicted)
+    baseline = LabelSetCounts.of(true, np.broadcast_to(_baseline_labels(true), true.shape))
     each = zip(true.T, scores.T, strict=True)
     precisions = np.array([average_precision_score(has, own) if has.any() else 0.0 for has, own in each])
     metrics = {
         **counts.metrics(),
         "micro_average_precision": float(average_precision_score(true.ravel(), scores.ravel())) if true.any() else 0.0,
         "macro_average_precision": float(precisions.mean()),
-        "baseline_micro_f1": usual.metrics()["micro_f1"],
+        "baseline_micro_f1": baseline.metrics()["micro_f1"],
     }
     for name, values in {**counts.labels.by_label, "average_precision": precisions}.items():
         metrics |= {f"{name}/{label}": float(value) for label, value in zip(labels, values, strict=True)}
     return metrics | {f"support/{label}": int(rows) for label, rows in zip(labels, counts.labels.true, strict=True)}
 
 
-def _usual(true: np.ndarray) -> np.ndarray:
-    """Find the labels, (C,) bool, that give the best micro F1 where every row gets them: the most frequent ones."""
+def _baseline_labels(true: np.ndarray) -> np.ndarray:
+    """Return the most frequent labels (C,) bool that maximize micro F1 when predicted for every row."""
     counts = np.sort(true.sum(axis=0))[::-1]
-    given = np.arange(1, len(counts) + 1)
-    best = int(np.argmax(2 * np.cumsum(counts) / (len(true) * given + counts.sum())))
+    predicted = np.arange(1, len(counts) + 1)
+    best = int(np.argmax(2 * np.cumsum(counts) / (len(true) * predicted + counts.sum())))
     return true.sum(axis=0) >= counts[best]
 
 
 def bootstrap_interval(sums: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float]:
-    """Compute the 95 % interval of a metric that follows from sums over rows, by the bootstrap.
+    """Compute the bootstrap 95 % interval of a metric that is a function of sums over rows.
 
     Args:
-        sums: (N, k), what each row adds.
-        measure: from sums of k numbers (R, k) to the metric (R,).
+        sums: (N, k), the summands of each row.
+        measure: computes the metric (R,) from sums (R, k).
 
     Example:
         >>> bootstrap_interval(np.ones((5, 2)), lambda sums: sums[:, 0] / sums[:, 1])
@@ -170,20 +170,20 @@ def bootstrap_interval(sums: np.ndarray, measure: Callable[[np.ndarray], np.ndar
 
 
 def area_interval(area: float, positives: int, others: int) -> tuple[float, float]:
-    """Compute the 95 % interval of a ROC AUC, fit for areas near 1: there, other methods claim to be certain.
+    """Compute the 95 % interval of a ROC AUC. The interval is also valid near 1, where other methods give width 0.
 
     Source: Newcombe 2006, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic",
-    part 2, method 5: all areas from which this one is 1.96 standard deviations away at most, with the deviation that
-    they have themselves.
+    part 2, method 5: all areas within 1.96 standard deviations of this area, with their own standard
+    deviation.
 
     Args:
         area: between 0 and 1.
-        positives: rows of one kind.
-        others: rows of the other kind.
+        positives: number of positive rows.
+        others: number of negative rows.
     """
     if not positives or not others:
         return 0.0, 1.0
-    # With the rows of both kinds counted alike, areas and their complements are treated the same.
+    # Symmetric in both classes, so areas and their complements have mirrored intervals.
     return _lower_end(area, positives, others), 1.0 - _lower_end(1.0 - area, positives, others)
 
 
@@ -194,25 +194,25 @@ def _lower_end(area: float, positives: int, others: int) -> float:
         variance = theta * (1 - theta) / pairs * (1 + mean * (1 - theta) / (2 - theta) + mean * theta / (1 + theta))
         return (theta - area) ** 2 - NORMAL_95**2 * variance
 
-    # 1 itself has no deviation, so it is always a solution for an area of 1, but not the lower one.
+    # For an area of 1, theta = 1 is a solution with variance 0; exclude it to find the lower one.
     return float(brentq(beyond, 0.0, min(area, 1 - 1e-9))) if area > 0 else 0.0
 
 
 def confusions(true: np.ndarray, predicted: np.ndarray, num_classes: int) -> np.ndarray:
-    """How often each label (row) was given each label (column): (C, C) counts."""
+    """Compute the confusion matrix (C, C): counts by true label (row) and predicted label (column)."""
     return confusion_matrix(true, predicted, labels=range(num_classes))
 
 
 def calibration(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> list[tuple[int, float, float]]:
-    """Whether predictions are right as often as their scores claim.
+    """Compute the points of a reliability diagram.
 
     Args:
-        confidence: (N,) the score of each given label, between 0 and 1.
-        right: (N,) whether it was right.
-        bins: how many groups of equal width to make of the scores; those without rows are left out.
+        confidence: (N,) the scores of the predicted labels, between 0 and 1.
+        right: (N,) bool, whether predictions are correct.
+        bins: number of score bins of equal width; empty bins are dropped.
 
     Returns:
-        for each group, by rising score: rows, mean score, fraction of correct predictions.
+        rows, mean score and fraction of correct predictions per bin, by increasing score.
     """
     group = np.minimum((confidence * bins).astype(int), bins - 1)
     return [
@@ -223,7 +223,7 @@ def calibration(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> li
 
 
 def calibration_error(groups: Sequence[tuple[int, float, float]]) -> float:
-    """By how much scores and fractions of right predictions differ on average over the rows.
+    """Compute the expected calibration error of the groups of `calibration`.
 
     Source: Naeini et al. 2015, "Obtaining well calibrated probabilities using Bayesian binning", ECE.
     """

@@ -1,4 +1,4 @@
-"""The evaluation of multiple choice: how often the right text is chosen, of how many, and where it goes wrong."""
+"""The evaluation of multiple choice: accuracy by number and position of choices, and errors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,43 +11,43 @@ from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import log_loss
 from tfattn.evaluation.report import Headline, Marked, Piece, Section, Table, Text
-from tfattn.evaluation.row_predictions import WORST_MISTAKES, ChoicePredictions
-from tfattn.evaluation.wording import count, percent, percents, shown_of
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, ChoicePredictions
+from tfattn.evaluation.wording import count, percent, percents, shown_count
 from tfattn.features import CHOICES, CONTEXT, LABEL_IDS
 from tfattn.tasks.intervals import counted_fraction
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-MAX_CHARACTERS = 600  # of a text that is shown
+MAX_CHARACTERS = 600  # of a displayed text
 MAX_POSITIONS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(ChoicePredictions):
-    """N contexts with the choice that is right and the one that was made, by their numbers from 0."""
+    """N contexts with true and predicted choices, by index."""
 
     @property
     def sizes(self) -> np.ndarray:
-        """(N,) of how many texts one was chosen."""
+        """(N,) the number of choices."""
         return np.array([len(row[CHOICES]) for row in self.rows])
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
-    """Measure the choices of a model.
+    """Evaluate multiple choice.
 
     Args:
-        ensemble: whose task is a MultipleChoice.
+        ensemble: the trained models of a MultipleChoice.
         predictions: of `MultipleChoice.predictions`.
 
     Returns:
-        a report whose metrics are `log_loss`; `accuracy` with its 95 % interval; `baseline_accuracy`, what always
-        choosing the most frequent place would reach, and `chance_accuracy`, what drawing lots would; those of
-        warnings.accuracy_without; and of several models those of Spread.
+        a report whose metrics are `log_loss`; `accuracy` with its 95 % interval; `baseline_accuracy` of always
+        choosing the most frequent position; `chance_accuracy` of random choices; those of warnings.accuracy_without;
+        and for several models those of Spread.
     """
     chosen = Choices(
         rows=predictions.rows,
         true=predictions.targets[LABEL_IDS],
-        given=predictions.values[LABEL_IDS],
+        predicted_ids=predictions.values[LABEL_IDS],
         scores=predictions.values["scores"],
     )
     metrics = {
@@ -57,7 +57,9 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         "chance_accuracy": float(np.mean(1 / chosen.sizes)),
         **warnings.accuracy_without(predictions.leaked, chosen.right),
     }
-    alone = {one.name: _accuracy(one.values[LABEL_IDS] == one.targets[LABEL_IDS]) for one in predictions.members}
+    alone = {
+        member.name: _accuracy(member.values[LABEL_IDS] == member.targets[LABEL_IDS]) for member in predictions.members
+    }
     spread = Spread("accuracy", alone)
     metrics |= spread.metrics
     return TaskReport(
@@ -68,7 +70,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         headline=_headline(chosen, metrics, predictions, spread.facts),
         sections=[
             _by_size(chosen),
-            _by_place(chosen),
+            _by_position(chosen),
             *spread.sections(metrics, predictions),
             _mistakes(chosen),
         ],
@@ -86,22 +88,22 @@ def _accuracy(right: np.ndarray) -> dict[str, float]:
 def _headline(
     chosen: Choices, metrics: dict[str, float], predictions: SplitPredictions, of_members: dict[str, str]
 ) -> Headline:
-    places = [f"choice {number}" for number in range(chosen.sizes.max())]
-    most_frequent = places[np.bincount(chosen.true).argmax()]
+    positions = [f"choice {number}" for number in range(chosen.sizes.max())]
+    most_frequent = positions[np.bincount(chosen.true).argmax()]
     return Headline(
         metric=percent(metrics["accuracy"]),
-        sentence=f"The right choice was made for {chosen.right.sum():,} of {count(len(chosen.rows), 'row')}.",
+        sentence=f"The choice is correct for {chosen.right.sum():,} of {count(len(chosen.rows), 'row')}.",
         warnings=[
-            *warnings.of_labels(metrics, places, chosen.true, chosen.given),
+            *warnings.of_labels(metrics, positions, chosen.true, chosen.predicted_ids),
             *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit="row"),
         ],
         remarks=[
-            f"Always taking “{most_frequent}”, counted from 0, would be right for "
-            f"{percent(metrics['baseline_accuracy'])}; drawing lots for {percent(metrics['chance_accuracy'])}.",
-            f"With so many rows the true fraction lies between "
-            f"{percents(metrics['accuracy_low'], metrics['accuracy_high'], word='and')} (95% interval).",
+            f"Baseline: always choosing “{most_frequent}”, counted from 0, has an accuracy of "
+            f"{percent(metrics['baseline_accuracy'])}; random choices have {percent(metrics['chance_accuracy'])}.",
+            f"The 95% confidence interval of the accuracy is "
+            f"{percents(metrics['accuracy_low'], metrics['accuracy_high'])}.",
         ],
-        facts={"mean probability of the choice made": percent(float(chosen.confidence.mean())), **of_members},
+        facts={"mean probability of the predicted choice": percent(float(chosen.confidence.mean())), **of_members},
     )
 
 
@@ -110,56 +112,56 @@ def _by_size(chosen: Choices) -> Section:
         [int(size), int(rows.sum()), percent(float(chosen.right[rows].mean())), percent(1 / size)]
         for size, rows in ((size, chosen.sizes == size) for size in np.unique(chosen.sizes))
     ]
-    return Section("Accuracy by number of choices", [Table(["choices", "rows", "accuracy", "by drawing lots"], table)])
+    return Section("Accuracy by number of choices", [Table(["choices", "rows", "accuracy", "by chance"], table)])
 
 
-def _by_place(chosen: Choices) -> Section:
-    """Tell how often each place is right, and is taken."""
-    places = range(chosen.sizes.max())
+def _by_position(chosen: Choices) -> Section:
+    """Return counts and recall of each position."""
+    positions = range(chosen.sizes.max())
     table = [
         [
-            f"choice {place}",
-            int((chosen.true == place).sum()),
-            int((chosen.given == place).sum()),
-            percent(float(chosen.right[chosen.true == place].mean())) if (chosen.true == place).any() else "",
+            f"choice {index}",
+            int((chosen.true == index).sum()),
+            int((chosen.predicted_ids == index).sum()),
+            percent(float(chosen.right[chosen.true == index].mean())) if (chosen.true == index).any() else "",
         ]
-        for place in places
+        for index in positions
     ]
-    words = Text("Positions are counted from 0. Where the order of choices says nothing, accuracy is alike at all.")
+    words = Text("Positions are counted from 0. With choices in random order, accuracies are similar.")
     folded = f"All {len(table)} positions" if len(table) > MAX_POSITIONS else ""
     return Section(
-        "Accuracy by position of the right choice", [words, Table(["", "right", "taken", "found"], table, folded)]
+        "Accuracy by position of the right choice", [words, Table(["", "true", "predicted", "accuracy"], table, folded)]
     )
 
 
 def _mistakes(chosen: Choices) -> Section:
-    worst = chosen.wrong[:WORST_MISTAKES]
+    worst = chosen.wrong[:MAX_ERRORS_SHOWN]
     if not len(worst):
-        return Section("Worst mistakes", [Text("There are none.")])
+        return Section("Most confident errors", [Text("There are no errors.")])
     words = (
-        f"{shown_of(len(worst), len(chosen.wrong))}, those first of which the model was most certain, with the "
-        "probability of each choice. Orange is what is right, red what was chosen. At times the file is wrong."
+        f"{shown_count(len(worst), len(chosen.wrong))}, the most confident first, with the probability of "
+        "each choice. Orange is the correct choice, red the predicted choice. The file may be wrong."
     )
     lines = [line for number in worst for line in _lines_of(chosen, number)]
-    return Section("Worst mistakes", [Text(words), Marked(lines)])
+    return Section("Most confident errors", [Text(words), Marked(lines)])
 
 
 def _lines_of(chosen: Choices, number: int) -> Iterator[tuple[str, Sequence[Piece]]]:
     row = chosen.rows[number]
     yield row["row"].rpartition(":")[2], [Piece(row[CONTEXT][:MAX_CHARACTERS])]
-    kinds = {int(chosen.true[number]): "missed", int(chosen.given[number]): "wrong"}
-    for place, choice in enumerate(row[CHOICES]):
-        shown = percent(float(chosen.scores[number, place]))
-        yield shown, [Piece(choice[:MAX_CHARACTERS], kinds.get(place, ""))]
+    kinds = {int(chosen.true[number]): "missed", int(chosen.predicted_ids[number]): "wrong"}
+    for index, choice in enumerate(row[CHOICES]):
+        shown = percent(float(chosen.scores[number, index]))
+        yield shown, [Piece(choice[:MAX_CHARACTERS], kinds.get(index, ""))]
 
 
 def _lines(chosen: Choices) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(chosen.rows):
-        given = int(chosen.given[number])
+        predicted_ids = int(chosen.predicted_ids[number])
         yield {
             **row,
-            "label_id": given,
-            "choice": row[CHOICES][given],
+            "label_id": predicted_ids,
+            "choice": row[CHOICES][predicted_ids],
             "right": bool(chosen.right[number]),
             "scores": [round(float(score), 6) for score in chosen.scores[number, : len(row[CHOICES])]],
         }

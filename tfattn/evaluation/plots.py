@@ -1,4 +1,4 @@
-"""Plots of training and of labels."""
+"""Plots of training curves, labels, calibration and alignments."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,26 +14,27 @@ from tfattn.drawing.heat import STRONG, heat, scale
 from tfattn.evaluation.wording import number
 from tfattn.tasks.intervals import wilson
 
-MAX_CONFUSED = 19  # labels that a confusion chart shows one by one
-MAX_WRITTEN = 12  # labels whose fractions a confusion chart writes; of more, it shows a scale
+MAX_CONFUSED = 19  # labels in a confusion matrix
+MAX_WRITTEN = 12  # labels in a confusion matrix with fractions in its cells; larger ones have a colour scale
 MAX_BARS = 25
+CELL = 0.34  # inches, of an alignment
+MAX_TOKENS = 60  # of a side of an alignment
 CHARACTERS = 24  # of the numbers below a curve, with a space after each
 FRACTIONS = "Validation"  # the title of the metrics between 0 and 1
-NO_FRACTIONS = ("_per_byte", "_error", "perplexity")  # how metrics end that are none even where they are below 1
+NO_FRACTIONS = ("_per_byte", "_error", "perplexity")  # suffixes of metrics that are no fractions even below 1
 
 
 def plain_numbers() -> FuncFormatter:
-    """Make a formatter of an axis that writes numbers out, where matplotlib would use a power of ten."""
-    return FuncFormatter(lambda value, place: number(value))
+    """Return a formatter for axis ticks without powers of ten."""
+    return FuncFormatter(lambda value, index: number(value))
 
 
 @styled
 def training_curves(history: Sequence[dict[str, Any]], baselines: Mapping[str, float] | None = None) -> list[Figure]:
     """Plot loss, validation metrics and learning rate over epochs, or over steps where an epoch has several lines.
 
-    Draws what is there: `loss` and `validation_loss` in one figure, the validation metrics that are fractions (0 to 1)
-    in the next, any other metric in one of its own, then `learning_rate`. Next to a metric is its baseline, what can
-    be had without a model, where there is one.
+    Figures: `loss` and `validation_loss`; validation metrics that are fractions (0 to 1); every other metric; and
+    `learning_rate`. Baselines are dashed lines.
     """
     return [_curves(history, title, names, baselines or {}) for title, names in _panels(history).items()]
 
@@ -44,21 +45,21 @@ def _curves(
     figure = new_figure(2.9, 2.6)
     axes = figure.add_subplot()
     axis = "epoch" if len({line["epoch"] for line in history}) == len(history) else "step"
-    places = [line[axis] for line in history]
+    positions = [line[axis] for line in history]
     for name, colour in zip(names, SERIES, strict=False):
         values = [line.get(name, math.nan) for line in history]
         shown = "training" if name == "loss" else name.removeprefix("validation_").replace("_", " ")
         shown = "validation" if name == "validation_loss" else shown
-        axes.plot(places, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
+        axes.plot(positions, values, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=shown)
         if (baseline := baselines.get(name.removeprefix("validation_"))) is not None and name != "loss":
-            axes.axhline(baseline, color=colour, linewidth=1, linestyle="--", label=f"{shown}: without a model")
+            axes.axhline(baseline, color=colour, linewidth=1, linestyle="--", label=f"{shown}: baseline")
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1) if title == FRACTIONS else plain_numbers())
     axes.set_title(title.replace("_", " "))
     axes.set_xlabel(axis)
-    beside = CHARACTERS // (1 + len(str(max(places))))  # so many numbers have room
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=min(8, max(2, beside)), min_n_ticks=1))
-    if len(places) == 1:
-        axes.set_xlim(places[0] - 1, places[0] + 1)
+    max_ticks = CHARACTERS // (1 + len(str(max(positions))))  # that fit
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=min(8, max(2, max_ticks)), min_n_ticks=1))
+    if len(positions) == 1:
+        axes.set_xlim(positions[0] - 1, positions[0] + 1)
     if len(axes.lines) > 1 or title == FRACTIONS:
         axes.legend(fontsize=9)
     return figure
@@ -81,7 +82,7 @@ def _panels(history: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
 def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     """Plot a confusion matrix: counts and fractions of each row, true labels down, predicted labels across.
 
-    Of very many labels, those with the most mistakes are shown one by one, the others as one.
+    Of more than MAX_CONFUSED labels, those with the fewest errors are merged.
     """
     known = len(labels)
     counts, labels = _most_confused(counts, labels)
@@ -94,16 +95,16 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     figure = new_figure(width, 1.0 + 0.65 * longest + cell * size)
     axes = figure.add_subplot()
     axes.set_facecolor(GROUND)
-    # Right labels are blue, mistakes orange: the eye needs no legend.
+    # Blue is correct, orange is wrong.
     right = np.eye(size, dtype=bool)
     plain = counts == 0
-    apart = 0.09 / cell if written else 0.0  # of a cell: how far from its middle count and fraction are
-    plain[-1, -1] |= size < known  # among the others there is right and wrong
+    apart = 0.09 / cell if written else 0.0  # of a cell: distance of count and fraction from its center
+    plain[-1, -1] |= size < known  # the merged labels have correct and wrong predictions
     kinds = {"wrong": (ORANGE, right | plain), "right": (BLUE, ~right | plain)}
     for kind, (colour, hidden) in kinds.items():
         drawn = heat(axes, np.ma.array(fractions, mask=hidden), colour, highest=1.0)
         if not written:
-            scale(drawn, axes, f"{kind}, of the texts of a line", percent=True)
+            scale(drawn, axes, f"{kind}, fraction of the true label", percent=True)
     for row, column in np.ndindex(size, size):
         if counts[row, column]:
             strong = not plain[row, column] and fractions[row, column] > STRONG
@@ -141,23 +142,23 @@ def bars(
     ranked: bool = True,
     percent: bool = True,
 ) -> Figure:
-    """Plot a horizontal bar per name for values between 0 and 1; of very many names, the last are shown.
+    """Plot a horizontal bar per name for values between 0 and 1; at most MAX_BARS, the last ones.
 
     Args:
         values: the value of each name.
         title: above the bars.
-        notes: a few words after the value of a name, such as its number of rows.
-        ranked: whether the best come first; else the order of the names stays.
-        percent: whether values are fractions; else they are points of a hundred, as BLEU is given.
+        notes: text after the value of a name, such as its number of rows.
+        ranked: whether to sort by value, the best first.
+        percent: whether to format values as percentages; else as points of 100, as for BLEU.
     """
     sign = "%" if percent else ""
-    shown = sorted(values.items(), key=lambda one: -one[1] if ranked else 0)[-MAX_BARS:]
+    shown = sorted(values.items(), key=lambda item: -item[1] if ranked else 0)[-MAX_BARS:]
     figure = new_figure(4.4 + width_of(name for name, _ in shown), 0.8 + 0.36 * len(shown))
     axes = figure.add_subplot()
     axes.barh(range(len(shown)), [value for _, value in shown], color=BLUE, height=0.66)
-    for place, (name, value) in enumerate(shown):
-        behind = f"{100 * value:.1f}{sign}" + (f"  {notes[name]}" if notes else "")
-        axes.text(value + 0.012, place, behind, va="center", fontsize=9, color=INK)
+    for index, (name, value) in enumerate(shown):
+        end_text = f"{100 * value:.1f}{sign}" + (f"  {notes[name]}" if notes else "")
+        axes.text(value + 0.012, index, end_text, va="center", fontsize=9, color=INK)
     axes.set_yticks(range(len(shown)), [short(name) for name, _ in shown])
     axes.set_ylim(len(shown) - 0.5, -0.6)  # the first on top
     axes.set_xlim(0, 1.3 if notes else 1.15)
@@ -184,7 +185,7 @@ def reliability(
 
     Args:
         groups: rows, mean score and fraction of each group.
-        score, fraction, diagonal: what to call the axes and the line on which both are equal.
+        score, fraction, diagonal: labels of the axes and of the identity line.
     """
     figure = new_figure(5.2, 3.8)
     axes = figure.add_subplot()
@@ -193,10 +194,10 @@ def reliability(
     intervals = np.array([wilson(round(right * count), count) for count, _, right in groups]).T
     axes.vlines(scores, *intervals, color=BLUE, linewidth=2, alpha=0.35, label="95% interval")
     axes.scatter(scores, fractions, s=40, color=BLUE, zorder=3, clip_on=False)
-    for count, *place in groups:
+    for count, *index in groups:
         axes.annotate(
             f"{count:,}",
-            place,
+            index,
             xytext=(-7, 0),
             textcoords="offset points",
             ha="right",
@@ -207,7 +208,34 @@ def reliability(
     axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    axes.set_xlabel(f"{score} (next to the dots: how many)")
+    axes.set_xlabel(f"{score} (labels: number of predictions)")
     axes.set_ylabel(fraction)
     axes.legend(fontsize=9, loc="lower right")
+    return figure
+
+
+@styled
+def alignment(weights: np.ndarray, source: Sequence[str], written: Sequence[str], *, title: str = "") -> Figure:
+    """Plot alignment weights as a heat map, source tokens across and generated tokens down.
+
+    Args:
+        weights: (L, S) from 0 to 1, a row per generated token.
+        source: S tokens.
+        written: L tokens.
+        title: the title of the plot.
+
+    Source: Bahdanau et al. 2015, figure 3.
+    """
+    weights, source, written = weights[:MAX_TOKENS, :MAX_TOKENS], source[:MAX_TOKENS], written[:MAX_TOKENS]
+    height = 0.9 + width_of(source) + CELL * len(written)
+    figure = new_figure(2.3 + width_of(written) + CELL * len(source), max(2.2, height))
+    axes = figure.add_subplot()
+    cells = heat(axes, weights, BLUE, highest=max(1e-9, float(weights.max(initial=0))))
+    scale(cells, axes, "weight")
+    axes.set_xticks(range(len(source)), map(short, source), rotation=90)
+    axes.set_yticks(range(len(written)), map(short, written))
+    axes.xaxis.tick_top()
+    axes.tick_params(which="both", length=0)
+    if title:
+        axes.set_title(title)
     return figure

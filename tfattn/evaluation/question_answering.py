@@ -1,4 +1,4 @@
-"""The evaluation of answers to questions: how many are right, of which questions, and where they go wrong."""
+"""The evaluation of extractive question answering: exact match and F1, by kind of question, and errors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tfattn.evaluation import plots, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.metrics import bootstrap_interval
 from tfattn.evaluation.report import Headline, Marked, Picture, Piece, Section, Table, Text, pieces
-from tfattn.evaluation.row_predictions import WORST_MISTAKES
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
 from tfattn.evaluation.wording import count, percent, percents
 from tfattn.features import CONTEXT, QUESTION, STARTS
 from tfattn.tasks.answer_metrics import exact_match, f1
@@ -19,7 +19,7 @@ from tfattn.tasks.question_answering import QuestionAnswering, answer_texts
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-SHOWN_AROUND = 120  # characters of the context before and behind what is marked
+SHOWN_AROUND = 120  # characters of context before and after a mark
 QUESTION_WORDS = ("what", "which", "who", "whose", "whom", "when", "where", "why", "how many", "how much", "how")
 LENGTHS = {"1 word": 1, "2 words": 2, "3 words": 3, "4 to 6 words": 6, "7 to 10 words": 10, "more words": 10**9}
 NO_ANSWER = "no answer"
@@ -27,15 +27,15 @@ NO_ANSWER = "no answer"
 
 @dataclass(frozen=True)
 class Answered:
-    """N questions with the answers that are right and the one that was given.
+    """N questions with true and predicted answers.
 
     Args:
         rows: N raw rows.
-        right: of each the texts that are right; none where there is no answer.
-        given: N texts, "" where no answer was given.
-        starts: (N,) the first character of each.
-        scores: (N,) its probability.
-        exact, f1: (N,) of each.
+        right: N lists of true answers, empty for questions without an answer.
+        given: N predicted answers, "" for no answer.
+        starts: (N,) the first character of the predicted answers.
+        scores: (N,) the probabilities of the predicted answers.
+        exact, f1: (N,) exact match and F1.
     """
 
     rows: Sequence[dict[str, Any]]
@@ -48,7 +48,7 @@ class Answered:
 
     @classmethod
     def of(cls, task: QuestionAnswering, predictions: SplitPredictions) -> "Answered":
-        """Hold what was predicted for a split against its raw rows."""
+        """Compare the predictions of a split with its raw rows."""
         values, right = predictions.values, [answer_texts(row) for row in predictions.rows]
         spans = task.texts(values, predictions.rows)
         given = [text if is_given else "" for text, is_given in zip(spans, values["has_answer"], strict=True)]
@@ -65,16 +65,16 @@ class Answered:
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
-    """Measure the answers to questions, by the rules of SQuAD's own scorers.
+    """Evaluate answers by the rules of SQuAD's official scorers.
 
     Args:
-        ensemble: one model, whose task is a QuestionAnswering.
+        ensemble: a single trained model of a QuestionAnswering.
         predictions: of `QuestionAnswering.predictions`.
 
     Returns:
-        a report whose metrics are `exact_match` and `f1`, each with its 95 % interval, `leaked_rows` and, where
-        there are others too, `f1_without_leaked`; and where some questions have no answer, both of the questions that
-        have one (`has_answer_`) and of the others (`no_answer_`).
+        a report whose metrics are `exact_match` and `f1`, each with its 95 % interval, `leaked_rows` and, if some
+        rows are not leaked, `f1_without_leaked`; and if some questions have no answer, exact match and F1 of questions
+        with an answer (`has_answer_`) and without (`no_answer_`).
     """
     answered = Answered.of(ensemble.task, predictions)
     metrics = {**_measured(answered), **_trust(answered, predictions.leaked)}
@@ -99,14 +99,14 @@ OTHER = "other"
 
 
 def question_word(row: dict[str, Any]) -> str:
-    """Find the word that a question asks by: the first of them in it, in English."""
+    """Return the first English question word of a question, or OTHER."""
     words = f" {' '.join(''.join(c if c.isalnum() else ' ' for c in row[QUESTION].lower()).split())} "
     found = [(words.find(f" {word} "), -len(word), word) for word in QUESTION_WORDS if f" {word} " in words]
     return min(found)[2] if found else OTHER
 
 
 def answer_length(row: dict[str, Any]) -> str:
-    """Name how long the shortest of the right answers is, in words."""
+    """Return the length bucket of the shortest true answer, in words."""
     lengths = [len(text.split()) for text in answer_texts(row)]
     return next(name for name, most in LENGTHS.items() if min(lengths) <= most) if lengths else NO_ANSWER
 
@@ -125,7 +125,7 @@ def _measured(answered: Answered) -> dict[str, float]:
 
 
 def _trust(answered: Answered, leaked: np.ndarray) -> dict[str, float]:
-    """Count the leaked rows and, if there are others too, compute the F1 of those with its interval."""
+    """Return the number of leaked rows and, if some rows are not leaked, the F1 of the others with its interval."""
     metrics: dict[str, float] = {"leaked_rows": int(leaked.sum())}
     if leaked.any() and not leaked.all():
         metrics |= _with_interval("f1_without_leaked", answered.f1[~leaked])
@@ -147,13 +147,14 @@ def _headline(answered: Answered, metrics: dict[str, float], predictions: SplitP
     }
     return Headline(
         metric=percent(metrics["f1"]),
-        sentence=f"Answers share {percent(metrics['f1'])} of their words with one that is right (F1), and "
-        f"{percent(metrics['exact_match'])} equal one.",
+        sentence=f"The mean word F1 of answers is {percent(metrics['f1'])}; {percent(metrics['exact_match'])} are "
+        f"an exact "
+        "match.",
         warnings=warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit="question", metric="f1"),
         remarks=[
-            f"With other questions of this kind F1 would be {percents(metrics['f1_low'], metrics['f1_high'])} (95% "
-            "interval, by drawing from these questions; those about one text are alike, so it may be wider).",
-            "Case, punctuation and articles make no difference, as in SQuAD's own scorers.",
+            f"The 95% confidence interval of F1 is {percents(metrics['f1_low'], metrics['f1_high'])} (bootstrap over "
+            "questions; questions about the same text are correlated, so it may be wider).",
+            "Case, punctuation and articles are ignored, as in SQuAD's official scorers.",
         ],
         facts={"mean probability of an answer": percent(float(answered.scores.mean())), **facts},
     )
@@ -162,7 +163,7 @@ def _headline(answered: Answered, metrics: dict[str, float], predictions: SplitP
 def _section(
     title: str, name: str, answered: Answered, kind_of: Callable[[dict[str, Any]], str], kinds: Sequence[str]
 ) -> Section:
-    """Tell exact match and F1 of questions of each kind."""
+    """Return exact match and F1 per kind of question."""
     of_row = np.array([kind_of(row) for row in answered.rows])
     present = [kind for kind in kinds if (of_row == kind).any()]
     table = [
@@ -178,14 +179,14 @@ def _section(
 def _mistakes(answered: Answered) -> Section:
     wrong = np.flatnonzero(answered.f1 == 0)
     if not len(wrong):
-        return Section("Worst mistakes", [Text("There are none: every answer shares words with one that is right.")])
-    worst = wrong[np.argsort(-answered.scores[wrong], kind="stable")][:WORST_MISTAKES]
+        return Section("Most confident errors", [Text("There are none: every answer shares words with a true answer.")])
+    worst = wrong[np.argsort(-answered.scores[wrong], kind="stable")][:MAX_ERRORS_SHOWN]
     words = (
-        f"{len(worst):,} of the {count(len(wrong), 'answer')} that share no word with one that is right, those first "
-        "of which the model was most certain. Orange is what is right, red what was given. At times the file is wrong."
+        f"{len(worst):,} of the {count(len(wrong), 'answer')} without a word of a true answer, the most confident "
+        "first. Orange is the true answer, red the predicted answer. The file may be wrong."
     )
     lines = [line for number in worst for line in _lines_of(answered, number)]
-    return Section("Worst mistakes", [Text(words), Marked(lines)])
+    return Section("Most confident errors", [Text(words), Marked(lines)])
 
 
 def _lines_of(answered: Answered, number: int) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -193,9 +194,9 @@ def _lines_of(answered: Answered, number: int) -> Iterator[tuple[str, Sequence[A
     yield row["row"].rpartition(":")[2], pieces(row[QUESTION], [])
     marks = [(start, start + len(given), "wrong", "")] if given else []
     for answer in row["answers"]:
-        place = answer["start"], answer["start"] + len(answer["text"])
-        if not any(place[0] < end and begin < place[1] for begin, end, *_ in marks):
-            marks.append((*place, "missed", ""))
+        index = answer["start"], answer["start"] + len(answer["text"])
+        if not any(index[0] < end and begin < index[1] for begin, end, *_ in marks):
+            marks.append((*index, "missed", ""))
     for mark in sorted(marks):
         begin, end = max(0, mark[0] - SHOWN_AROUND), mark[1] + SHOWN_AROUND
         shown = row[CONTEXT][begin:end]

@@ -1,4 +1,4 @@
-"""The evaluation of predicted numbers, for texts or rows of a table: how far off they are, and where."""
+"""The evaluation of regression, for texts or rows of a table."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from tfattn.drawing.colours import BLUE, SOFT
 from tfattn.drawing.figures import new_figure, styled, svg
-from tfattn.evaluation import importance, warnings
+from tfattn.evaluation import permutation_importance, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
@@ -21,48 +21,48 @@ from tfattn.features import PREDICTIONS, TARGET, TARGET_VALUES
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-LARGEST = 20
-MAX_DOTS = 2000  # of more rows so many are drawn, evenly by what is true
+MAX_ERRORS_SHOWN = 20
+MAX_DOTS = 2000  # more rows are thinned out, evenly by true value
 QUANTILES = (0.5, 0.8, 0.9, 0.95, 0.99)
 ERROR = "mean_absolute_error"
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
-    """Measure predicted numbers.
+    """Evaluate a regression model.
 
     Args:
-        ensemble: whose task is a Regression.
+        ensemble: the trained models of a Regression.
         predictions: `predictions` (N,) and the target `target_values` (N,).
 
     Returns:
-        a report whose metrics are those of metrics.regression, of warnings.error_without, of several models those
-        of Spread, and of tables those of FeatureImportance.
+        a report whose metrics are those of metrics.regression, of warnings.error_without, for several models
+        those of Spread, and for tables those of FeatureImportance.
     """
     true, predicted = predictions.targets[TARGET_VALUES], predictions.values[PREDICTIONS]
     task = ensemble.task
-    listed = RowFormat.of(ensemble, predictions.rows, [TARGET])
+    row_format = RowFormat.of(ensemble, predictions.rows, [TARGET])
     metrics = {**regression(true, predicted, guess=task.mean)}
     metrics |= warnings.error_without(predictions.leaked, np.abs(predicted - true))
-    each = ((one.name, one.targets[TARGET_VALUES], one.values[PREDICTIONS]) for one in predictions.members)
+    each = ((member.name, member.targets[TARGET_VALUES], member.values[PREDICTIONS]) for member in predictions.members)
     alone = {name: regression(*pair, guess=task.mean) for name, *pair in each}
     spread = Spread(ERROR, alone, is_fraction=False)
     metrics |= spread.metrics
     sections = [_against(true, predicted), _sizes(true, predicted), *spread.sections(metrics, predictions)]
     summary = f"mean absolute error {number(metrics[ERROR])}, baseline {number(metrics[f'baseline_{ERROR}'])}"
     if ensemble.preprocessor.reads_columns:
-        measure = importance.of_numbers(task.deviation)
+        measure = permutation_importance.of_numbers(task.deviation)
         importances = measure_importance(ensemble, predictions, true, predicted=PREDICTIONS, measure=measure)
         metrics |= importances.metrics
         sections.append(importances.section())
         summary = f"{summary}; {importances.summary}"
     return TaskReport(
-        question=f"which number does a {listed.unit} get?",
-        measured=count(len(true), f"{predictions.split} {listed.unit}"),
+        question=f"what is the number of a {row_format.unit}?",
+        measured=count(len(true), f"{predictions.split} {row_format.unit}"),
         metrics=metrics,
-        predictions=_lines(listed, true, predicted),
-        headline=_headline(metrics, predictions, listed.unit, spread.facts, task.mean),
-        sections=[*sections, _largest(listed, true, predicted)],
-        unit=listed.unit,
+        predictions=_lines(row_format, true, predicted),
+        headline=_headline(metrics, predictions, row_format.unit, spread.facts, task.mean),
+        sections=[*sections, _largest(row_format, true, predicted)],
+        unit=row_format.unit,
         summary=summary,
         console_table=_console_table(metrics),
     )
@@ -71,7 +71,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
 def _headline(
     metrics: dict[str, float], predictions: SplitPredictions, unit: str, of_members: dict[str, str], guess: float
 ) -> Headline:
-    interval = between(metrics[f"{ERROR}_low"], metrics[f"{ERROR}_high"], word="and")
+    interval = between(metrics[f"{ERROR}_low"], metrics[f"{ERROR}_high"])
     return Headline(
         metric=number(metrics[ERROR]),
         sentence=f"Predictions are off by {number(metrics[ERROR])} on average (mean absolute error), and explain "
@@ -81,16 +81,15 @@ def _headline(
             *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit=unit, metric=ERROR),
         ],
         remarks=[
-            f"Always predicting {number(guess)}, the mean of the training rows, would be off by "
+            f"Baseline: always predicting {number(guess)}, the mean of the training rows, has a mean error of "
             f"{number(metrics[f'baseline_{ERROR}'])}.",
-            f"With so many {unit}s the true mean error lies between {interval} (95% interval); a difference smaller "
-            "than that may be chance.",
+            f"The 95% confidence interval of the mean error is {interval}. Smaller differences may be chance.",
         ],
         facts={
             "R2": _with_interval(metrics, "r2"),
             "Pearson's correlation": _with_interval(metrics, "pearson"),
             "Spearman's rank correlation": _with_interval(metrics, "spearman"),
-            "root of the mean squared error": number(metrics["root_mean_squared_error"]),
+            "root mean squared error": number(metrics["root_mean_squared_error"]),
             **of_members,
         },
     )
@@ -102,8 +101,9 @@ def _against(true: np.ndarray, predicted: np.ndarray) -> Section:
         Picture("residuals", svg(residuals(true, predicted)), "errors by predicted numbers"),
     ]
     words = (
-        "On the left, dots on the dashed line are predicted as they should be. On the right are the same errors: "
-        "where all are on one side, predictions of that size are too high or too low."
+        "Left: correct predictions are on the dashed line. Right: the errors by predicted value; a range with all "
+        "dots on "
+        "one side is predicted too high or too low."
     )
     return Section("Predicted and true numbers", [Text(words), Panels(pictures)])
 
@@ -114,15 +114,15 @@ def _sizes(true: np.ndarray, predicted: np.ndarray) -> Section:
     return Section("Size of the errors", [Table(["of all rows", "are off by at most"], table)])
 
 
-def _largest(listed: RowFormat, true: np.ndarray, predicted: np.ndarray) -> Section:
-    largest = np.argsort(-np.abs(predicted - true), kind="stable")[:LARGEST]
+def _largest(row_format: RowFormat, true: np.ndarray, predicted: np.ndarray) -> Section:
+    largest = np.argsort(-np.abs(predicted - true), kind="stable")[:MAX_ERRORS_SHOWN]
     numbers = {"true": true, "predicted": predicted, "off by": predicted - true}
     columns = {name: [float(value) for value in values[largest]] for name, values in numbers.items()}
-    return Section("Largest errors", [Text("At times it is the file that is wrong."), listed.table(largest, columns)])
+    return Section("Largest errors", [Text("The number in the file may be wrong."), row_format.table(largest, columns)])
 
 
-def _lines(listed: RowFormat, true: np.ndarray, predicted: np.ndarray) -> Iterator[dict[str, Any]]:
-    for row, right, found in zip(listed.rows, true, predicted, strict=True):
+def _lines(row_format: RowFormat, true: np.ndarray, predicted: np.ndarray) -> Iterator[dict[str, Any]]:
+    for row, right, found in zip(row_format.rows, true, predicted, strict=True):
         yield {**row, "prediction": float(f"{found:.7g}"), "error": float(f"{found - right:.6g}")}
 
 
@@ -138,13 +138,13 @@ def _with_interval(metrics: dict[str, float], name: str) -> str:
 
 @styled
 def predicted_by_true(true: np.ndarray, predicted: np.ndarray) -> Figure:
-    """Plot a dot for each row, (N,) and (N,), with the line on which both are the same."""
-    true, predicted = _some(true, predicted)
+    """Plot predicted against true numbers, (N,) each, with the identity line."""
+    true, predicted = _thin_out(true, predicted)
     figure = new_figure(4.6, 4.2)
     axes = figure.add_subplot()
     ends = [min(true.min(), predicted.min()), max(true.max(), predicted.max())]
-    axes.plot(ends, ends, color=SOFT, linewidth=1, linestyle="--", label="as it should be")
-    axes.scatter(true, predicted, s=12, color=BLUE, alpha=_faint(true), linewidths=0)
+    axes.plot(ends, ends, color=SOFT, linewidth=1, linestyle="--", label="perfect prediction")
+    axes.scatter(true, predicted, s=12, color=BLUE, alpha=_opacity(true), linewidths=0)
     axes.set_title("Predicted by true")
     axes.set_xlabel("true")
     axes.set_ylabel("predicted")
@@ -155,12 +155,12 @@ def predicted_by_true(true: np.ndarray, predicted: np.ndarray) -> Figure:
 
 @styled
 def residuals(true: np.ndarray, predicted: np.ndarray) -> Figure:
-    """Plot the error of each row, (N,) and (N,), by what was predicted for it."""
-    true, predicted = _some(true, predicted)
+    """Plot errors against predicted numbers, (N,) each."""
+    true, predicted = _thin_out(true, predicted)
     figure = new_figure(4.6, 4.2)
     axes = figure.add_subplot()
     axes.axhline(0, color=SOFT, linewidth=1, linestyle="--")
-    axes.scatter(predicted, predicted - true, s=12, color=BLUE, alpha=_faint(true), linewidths=0)
+    axes.scatter(predicted, predicted - true, s=12, color=BLUE, alpha=_opacity(true), linewidths=0)
     axes.set_title("Errors by prediction")
     axes.set_xlabel("predicted")
     axes.set_ylabel("predicted - true")
@@ -168,12 +168,12 @@ def residuals(true: np.ndarray, predicted: np.ndarray) -> Figure:
     return figure
 
 
-def _some(true: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    places = np.argsort(true, kind="stable")[np.linspace(0, len(true) - 1, min(MAX_DOTS, len(true))).astype(int)]
-    return true[places], predicted[places]
+def _thin_out(true: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    positions = np.argsort(true, kind="stable")[np.linspace(0, len(true) - 1, min(MAX_DOTS, len(true))).astype(int)]
+    return true[positions], predicted[positions]
 
 
-def _faint(values: np.ndarray) -> float:
+def _opacity(values: np.ndarray) -> float:
     return 0.7 if len(values) < 300 else 0.3
 
 

@@ -1,8 +1,7 @@
-"""A report as data (a headline, then sections of text, tables, pictures and listings), and the one page that shows it.
+"""Reports as data (a headline and sections of text, tables, pictures and listings), and their HTML page.
 
-The page stands alone: its style and pictures are inside it, it has no script and asks no network, and whatever comes
-from data is escaped. It is read on a phone and in the dark as well. It knows nothing of any task; each task fills in
-its own sections.
+The page is a single file with its style and pictures, without scripts or network requests; all data is escaped. It
+supports phones and dark mode. Reports are independent of tasks; each task provides its sections.
 """
 
 import base64
@@ -30,12 +29,12 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of cells: numbers and per cents are on the right, text on the left.
+    """A table; numbers and percentages are right-aligned.
 
     Args:
-        columns: the head of each column.
-        rows: the cells, strings as they are to be shown, or numbers.
-        folded: words to click on to see the table; if empty, it is shown at once.
+        columns: the column headers.
+        rows: the cells, numbers or formatted strings.
+        folded: the summary of a collapsed table; if empty, the table is expanded.
     """
 
     kind: ClassVar[str] = "table"
@@ -44,16 +43,16 @@ class Table:
     folded: str = ""
 
     def __post_init__(self):
-        assert self.rows, f"a table of nothing is not shown: {self.columns}"
+        assert self.rows, f"the table has no rows: {self.columns}"
 
     def numeric(self) -> list[bool]:
-        """For each column, whether it holds numbers only."""
+        """Return for each column whether all cells are numbers."""
         return [all(map(_is_number, cells)) for cells in zip(*self.rows, strict=True)]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG picture; `name` is its file's under plots/, `words` say what it shows to those who cannot see it."""
+    """An SVG picture; `name` is its file name under plots/, `words` its alternative text."""
 
     kind: ClassVar[str] = "picture"
     name: str
@@ -61,13 +60,13 @@ class Picture:
     words: str
 
     def element(self) -> Markup:
-        """Draw the picture as a part of the page, in the page's colours."""
+        """Return the picture as an element of the page, with the colours of the page."""
         return Markup(part_of_page(self.svg, self.name))
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Pictures side by side where the page is wide enough."""
+    """Pictures side by side on wide pages."""
 
     kind: ClassVar[str] = "panels"
     pictures: Sequence[Picture]
@@ -75,7 +74,7 @@ class Panels:
 
 @dataclass(frozen=True)
 class Listing:
-    """Lines in a fixed width, behind words to click on."""
+    """Collapsed monospace lines."""
 
     kind: ClassVar[str] = "listing"
     text: str
@@ -83,12 +82,12 @@ class Listing:
 
 
 class Piece(NamedTuple):
-    """A part of a marked text.
+    """A part of a highlighted text.
 
     Attributes:
         text: the text.
-        kind: "right", "missed" or "wrong", each of a colour of its own; "" for text that is not marked.
-        label: a word after it in small letters.
+        kind: "right", "missed" or "wrong", which determines the colour; "" for plain text.
+        label: a small suffix.
     """
 
     text: str
@@ -98,10 +97,10 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Marked:
-    """Texts with marks in colours.
+    """Texts with coloured highlights.
 
     Args:
-        lines: the label of each text, and its pieces.
+        lines: pairs of a label and the pieces of a text.
     """
 
     kind: ClassVar[str] = "marked"
@@ -109,43 +108,43 @@ class Marked:
 
 
 def pieces(text: str, marks: Sequence[tuple[int, int, str, str]]) -> list[Piece]:
-    """Divide a text at its marks.
+    """Split a text at its marks.
 
     Args:
-        text: what is marked.
-        marks: of each the first character, the one after its last, its kind and its label; they do not overlap.
+        text: the text.
+        marks: start, end, kind and label of each mark, without overlaps.
 
     Example:
         >>> pieces("to Rome", [(3, 7, "right", "LOC")])
         [Piece(text='to ', kind='', label=''), Piece(text='Rome', kind='right', label='LOC')]
     """
     found, end = [], 0
-    for start, behind, kind, label in sorted(marks):
-        found += [Piece(text[end:start]), Piece(text[start:behind], kind, label)]
-        end = behind
+    for start, mark_end, kind, label in sorted(marks):
+        found += [Piece(text[end:start]), Piece(text[start:mark_end], kind, label)]
+        end = mark_end
     return [piece for piece in [*found, Piece(text[end:])] if piece.text]
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Small images side by side, each with words below it.
+    """Small images with captions.
 
     Args:
-        images: of each the bytes of a PNG, and the words.
+        images: pairs of PNG bytes and a caption.
     """
 
     kind: ClassVar[str] = "gallery"
     images: Sequence[tuple[bytes, str]]
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        """Each image as an address that holds all of it, and its words."""
+        """Yield the data URL and the caption of each image."""
         for data, words in self.images:
             yield f"data:image/png;base64,{base64.b64encode(data).decode()}", words
 
 
 @dataclass(frozen=True)
 class Section:
-    """A title and the parts below it."""
+    """A section with a title."""
 
     title: str
     parts: Sequence[Text | Table | Picture | Panels | Listing | Marked | Gallery]
@@ -153,14 +152,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Headline:
-    """What somebody who reads one line should know.
+    """The main result of a report.
 
     Args:
-        metric: the one metric, as shown, such as "95.8%".
-        sentence: what it says in plain words.
-        warnings: reasons not to trust it, a sentence each; shown before all else.
-        remarks: what it has to be seen against, a sentence each.
-        facts: a few more metrics, by their names.
+        metric: the main metric, formatted, such as "95.8%".
+        sentence: an explanation of the metric.
+        warnings: reasons not to trust the metric, a sentence each; shown first.
+        remarks: baselines and intervals for comparison, a sentence each.
+        facts: further metrics by name.
     """
 
     metric: str
@@ -172,7 +171,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report."""
+    """A report."""
 
     title: str
     subtitle: str
@@ -180,7 +179,7 @@ class Report:
     sections: Sequence[Section]
 
     def pictures(self) -> Iterator[Picture]:
-        """Every picture, in order."""
+        """Yield all pictures, in order."""
         for part in (part for section in self.sections for part in section.parts):
             if isinstance(part, Picture):
                 yield part

@@ -1,4 +1,4 @@
-"""The sections that every report ends with: how training went, what the data were, and how it was all set up."""
+"""The final sections of every report: training, data and configuration."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ MAX_CLASSES = 20
 def training(
     history: Sequence[dict[str, Any]], *, selection: str, baselines: Mapping[str, float] | None = None
 ) -> Section:
-    """Curves over the run, and their numbers.
+    """Return the training curves and their values.
 
     Args:
-        history: the lines of history.jsonl; only what is there is shown.
-        selection: which epoch's weights were kept, as `training.selection` says.
-        baselines: what can be had without a model, by the names of metrics.
+        history: the lines of history.jsonl.
+        selection: the value of `training.selection`.
+        baselines: metrics without a model, by name.
     """
     names = [name for name in history[0] if _is_plain(history[0][name])]
     columns = [name.replace("_", " ") for name in names]
@@ -29,11 +29,8 @@ def training(
     took = f" in {_duration(seconds)}" if seconds else ""
     length = f"{count(history[-1]['step'], 'step')} through {count(history[-1]['epoch'], 'epoch')}"
     words = f"Training took {length}{took}."
-    kept = "that did best on the validation rows" if selection == "best_epoch" else "of the last epoch"
-    hint = (
-        "Where the training loss keeps falling but the validation loss rises, the model has begun to memorize "
-        f"its rows; the weights {kept} are the ones kept."
-    )
+    kept = "of the best epoch on the validation rows" if selection == "best_epoch" else "of the last epoch"
+    hint = f"A rising validation loss with a falling training loss means overfitting. The weights {kept} are kept."
     curves = [
         Picture(f"training_{number}", svg(figure), f"{figure.axes[0].get_title(loc='left')} over the run")
         for number, figure in enumerate(plots.training_curves(history, baselines), start=1)
@@ -49,7 +46,7 @@ def training(
 
 
 def data(summary: dict[str, Any]) -> Section:
-    """Rows by class and split, lengths, and what is possible problem, from the summary that `prepare` keeps."""
+    """Return rows by class and split, lengths, and possible problems, from the summary of the prepared data."""
     splits = list(summary["rows"])
     counts = [[name, *split.values()] for name, split in summary["classes"].items()]
     whole = ["all", *summary["rows"].values()]
@@ -60,14 +57,14 @@ def data(summary: dict[str, Any]) -> Section:
         columns = ["tokens per row", *next(iter(spreads.values()))]
         parts.append(Table(columns, [[split, *spread.values()] for split, spread in spreads.items()]))
     if found := findings(summary):
-        rows = [[what, finding["rows"], ", ".join(finding["first"])] for what, finding in found.items()]
-        parts.append(Table(["possible problem", "rows", "such as"], rows))
+        rows = [[problem, finding["rows"], ", ".join(finding["first"])] for problem, finding in found.items()]
+        parts.append(Table(["possible problem", "rows", "examples"], rows))
     return Section("Data", [*parts, *map(Text, sentences(summary))])
 
 
 def configuration(text: str, environment: str) -> Section:
-    """Show the resolved pipeline file, and what it was trained on, where that is known."""
-    words = "This pipeline file, with every default written out, gives this result again."
+    """Return the resolved configuration and the training environment."""
+    words = "This pipeline file, with all defaults, reproduces the result."
     trained_on = [Text(f"Trained on {environment}.")] if environment else []
     return Section("Configuration", [*trained_on, Text(words), Listing(text, folded="The pipeline file")])
 

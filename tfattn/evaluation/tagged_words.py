@@ -1,4 +1,4 @@
-"""Tagged texts as reports compare them: the entities of the file, and those that an export answers."""
+"""Tagged texts with true and predicted entities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ Span = tuple[int, int, str]  # the first character of an entity, the one after i
 
 @dataclass(frozen=True)
 class TaggedText:
-    """A row.
+    """A tagged text.
 
     Args:
-        location: its file and line.
-        text: as it was read.
-        words: what has tags, its words or its characters: the first character of each, and the one after its last.
-        true: the tag of each, in IOB2.
-        entities: those that were predicted.
-        certainty: (L,) of each character the score of the label that its word was given; 0 where nothing was read.
+        location: file and line.
+        text: the text.
+        words: start and end of each tagged unit, a word or a character.
+        true: the tag of each unit, in IOB2.
+        entities: the predicted entities.
+        certainty: (L,) per character the score of the predicted label of its word; 0 outside of words.
     """
 
     location: str
@@ -36,29 +36,29 @@ class TaggedText:
 
     @property
     def is_by_character(self) -> bool:
-        """Whether characters have tags, and not words."""
+        """Whether the tagged units are characters."""
         return len(self.words) > len(self.text.split(" "))
 
     @property
     def spans(self) -> tuple[set[Span], set[Span]]:
-        """The entities of the file, and those that were predicted."""
+        """The true and the predicted entities."""
         true = {(self.words[one.first][0], self.words[one.last][1], one.label) for one in spans(self.true)}
         return true, {(one.start, one.end, one.label) for one in self.entities}
 
     @property
     def predicted(self) -> list[str]:
-        """The tag of each word, in IOB2, by the predicted entity that it is a part of."""
+        """The predicted tag of each unit, in IOB2."""
         return [self._tag(*word) for word in self.words]
 
     @property
     def is_right(self) -> bool:
-        """Whether exactly the entities of the file were predicted."""
+        """Whether exactly the true entities are predicted."""
         true, predicted = self.spans
         return true == predicted
 
     @property
     def certainty_of_mistakes(self) -> float:
-        """How certain the model was of its most certain mistake."""
+        """The score of the most confident error."""
         true, predicted = self.spans
         return max((float(self.certainty[start:end].max()) for start, end, _ in true ^ predicted), default=0.0)
 
@@ -72,12 +72,12 @@ class TaggedText:
 def tagged(
     rows: Sequence[Mapping[str, str]], predicted: Mapping[str, np.ndarray], labels: Sequence[str]
 ) -> list[TaggedText]:
-    """Compare rows with what was predicted for them.
+    """Combine rows with their predictions.
 
     Args:
         rows: N raw rows.
         predicted: of `TokenClassification.predictions`, each (N, ...).
-        labels: the types of entities in the order of their numbers.
+        labels: the types of entities in the order of their ids.
     """
     entities = read_entities([row[TEXT] for row in rows], predicted, labels)
     return [

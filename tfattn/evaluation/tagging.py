@@ -1,4 +1,4 @@
-"""The evaluation of a tagger: how many entities it finds, of which types, and where it goes wrong."""
+"""The evaluation of a tagger: entity metrics, by type, and errors."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,28 +12,28 @@ from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import bootstrap_interval
 from tfattn.evaluation.report import Headline, Marked, Picture, Section, Table, Text, pieces
-from tfattn.evaluation.row_predictions import WORST_MISTAKES
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
 from tfattn.evaluation.tagged_words import TaggedText, tagged
 from tfattn.evaluation.wording import count, percent, percents
 from tfattn.tasks.label_metrics import LabelCounts
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-MAX_CHARACTERS = 600  # of a text that is shown
+MAX_CHARACTERS = 600  # of a displayed text
 OF_TYPE = ("precision", "recall", "f1")
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
-    """Measure the entities that an export of the tagger would answer, by those of the file.
+    """Compare the entities that an export of the tagger returns with the entities of the file.
 
     Args:
-        ensemble: whose task is a TokenClassification.
+        ensemble: the trained models of a TokenClassification.
         predictions: of `TokenClassification.predictions`.
 
     Returns:
-        a report whose metrics are `precision`, `recall` and `f1` of all entities together, the last with its
-        95 % interval, and of each type, with its `support`; `token_accuracy`; `leaked_rows` and, where there are others
-        too, `f1_without_leaked` with its interval; and of several models those of Spread.
+        a report whose metrics are micro `precision`, `recall` and `f1`, the last with its 95 % interval; the same per
+        type, with its `support`; `token_accuracy`; `leaked_rows` and, if some rows are not leaked, `f1_without_leaked`
+        with its interval; and for several models those of Spread.
     """
     texts = tagged(predictions.rows, predictions.values, ensemble.labels)
     metrics = {**_measured(texts), **_trust(texts, predictions.leaked)}
@@ -41,7 +41,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     spread = Spread("f1", alone)
     metrics |= spread.metrics
     return TaskReport(
-        question="what does a text name?",
+        question="which entities are in a text?",
         measured=count(len(texts), f"{predictions.split} text"),
         metrics=metrics,
         predictions=_lines(texts),
@@ -105,17 +105,18 @@ def _headline(
     weakest = min(_types(metrics), key=lambda name: metrics[f"f1/{name}"])
     return Headline(
         metric=percent(metrics["f1"]),
-        sentence=f"Of all entities given, {percent(metrics['precision'])} are right, and of all {entities:,} that "
-        f"there are, {percent(metrics['recall'])} are given (F1 {percent(metrics['f1'])}). An entity is right where "
-        "its type, its first character and its last character are.",
+        sentence=f"{percent(metrics['precision'])} of the predicted entities are correct (precision), and "
+        f"{percent(metrics['recall'])} of the {entities:,} true entities are found (recall; F1 "
+        f"{percent(metrics['f1'])}). "
+        "An entity is correct if its type, its start and its end are.",
         warnings=[
             *_never(texts),
             *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit="text", metric="f1"),
         ],
         remarks=[
-            f"With other texts of this kind F1 would be {percents(metrics['f1_low'], metrics['f1_high'])} (95% "
-            "interval, by drawing from these texts).",
-            f"{exact:,} of {count(len(texts), 'text')} are tagged without a mistake.",
+            f"The 95% confidence interval of F1 is {percents(metrics['f1_low'], metrics['f1_high'])} (bootstrap over "
+            "texts).",
+            f"{exact:,} of {count(len(texts), 'text')} are tagged without an error.",
         ],
         facts={
             "weakest type": f"{weakest}, F1 {percent(metrics[f'f1/{weakest}'])}",
@@ -151,21 +152,21 @@ def _by_type(metrics: dict[str, float]) -> Section:
 
 
 def _kinds(texts: Sequence[TaggedText]) -> Section:
-    """Count the kinds of mistakes."""
+    """Return a table of the types of errors."""
     found = Counter(kind for text in texts for kind in _mistaken(text))
     words = {
-        "type": "the right bounds with another type",
-        "bounds": "the right type with other bounds",
-        "both": "other bounds and another type",
-        "missed": "missed: nothing was predicted where an entity is",
-        "wrong": "given where there is none",
+        "type": "correct bounds, wrong type",
+        "bounds": "correct type, wrong bounds",
+        "both": "wrong bounds and wrong type",
+        "missed": "missed: no overlapping prediction",
+        "wrong": "spurious: no overlapping entity",
     }
-    rows = [[said, found[kind]] for kind, said in words.items() if found[kind]]
-    return Section("Kinds of mistakes", [Table(["kind", "entities"], rows)] if rows else [Text("Nothing does.")])
+    rows = [[description, found[kind]] for kind, description in words.items() if found[kind]]
+    return Section("Types of errors", [Table(["kind", "entities"], rows)] if rows else [Text("There are no errors.")])
 
 
 def _mistaken(text: TaggedText) -> Iterator[str]:
-    """Yield the kind of each mistake of a text."""
+    """Yield the type of each error of a text."""
     true, given = text.spans
     missed, wrong = true - given, given - true
     met = set()
@@ -185,14 +186,14 @@ def _mistaken(text: TaggedText) -> Iterator[str]:
 def _mistakes(texts: Sequence[TaggedText]) -> Section:
     wrong = [text for text in texts if not text.is_right]
     if not wrong:
-        return Section("Worst mistakes", [Text("There are none.")])
-    worst = sorted(wrong, key=lambda text: -text.certainty_of_mistakes)[:WORST_MISTAKES]
+        return Section("Most confident errors", [Text("There are no errors.")])
+    worst = sorted(wrong, key=lambda text: -text.certainty_of_mistakes)[:MAX_ERRORS_SHOWN]
     words = (
-        f"{len(worst):,} of {count(len(wrong), 'text')} with mistakes, those first of which the model was most "
-        "certain. Green is right, orange what it missed, red what it gave wrongly. At times the file is wrong."
+        f"{len(worst):,} of {count(len(wrong), 'text')} with errors, the most confident first. Green is correct, "
+        "orange is missed, red is wrong. The file may be wrong."
     )
     lines = [line for text in worst for line in _lines_of(text)]
-    return Section("Worst mistakes", [Text(words), Marked(lines)])
+    return Section("Most confident errors", [Text(words), Marked(lines)])
 
 
 def _lines_of(text: TaggedText) -> Iterator[tuple[str, Sequence[Any]]]:

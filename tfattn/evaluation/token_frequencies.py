@@ -1,4 +1,4 @@
-"""Token frequencies, and the loss of a guess by them."""
+"""Token frequencies, and the loss of a unigram baseline."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,15 +7,17 @@ import numpy as np
 
 from tfattn.data.reader import Reader
 
-MAX_BATCHES = 1000  # of a split's records, by which tokens are counted
+MAX_BATCHES = 1000  # of records to count
 
 
-def counted(reader: Reader, told: Callable[[Mapping[str, Any]], np.ndarray], vocabulary_size: int) -> np.ndarray:
+def count_tokens(
+    reader: Reader, tokens_of: Callable[[Mapping[str, Any]], np.ndarray], vocabulary_size: int
+) -> np.ndarray:
     """Count how often each token is predicted in the records of a split.
 
     Args:
-        reader: of the records.
-        told: gives the ids (N,) of the tokens of a batch that are predicted.
+        reader: the reader of the records.
+        tokens_of: returns the ids (N,) of the predicted tokens of a batch.
         vocabulary_size: V.
 
     Returns:
@@ -23,17 +25,17 @@ def counted(reader: Reader, told: Callable[[Mapping[str, Any]], np.ndarray], voc
     """
     counts = np.zeros(vocabulary_size)
     for batch in reader.dataset(0).take(MAX_BATCHES):
-        counts += np.bincount(told(batch), minlength=vocabulary_size)
+        counts += np.bincount(tokens_of(batch), minlength=vocabulary_size)
     return counts
 
 
-def surprise(in_training: np.ndarray, measured: np.ndarray) -> float:
-    """Compute the loss of a guess by the frequencies in training, summed over all tokens that are measured, in nats.
+def unigram_loss(in_training: np.ndarray, measured: np.ndarray) -> float:
+    """Compute the loss of the training frequencies, summed over all evaluated tokens, in nats.
 
-    To each frequency one is added, so that no token is impossible.
+    Counts are smoothed by adding one.
 
     Args:
-        in_training, measured: (V,), as `counted` returns them.
+        in_training, measured: (V,), see `count_tokens`.
     """
     likely = (in_training + 1) / (in_training + 1).sum()
     return float(-(measured * np.log(likely)).sum())

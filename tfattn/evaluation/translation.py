@@ -9,8 +9,8 @@ from sacrebleu.metrics import CHRF
 
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots, warnings
-from tfattn.evaluation.alignment_plot import alignment
 from tfattn.evaluation.evaluate import TaskReport
+from tfattn.evaluation.plots import alignment
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.wording import between, count, percent
 from tfattn.tasks import text_metrics
@@ -18,22 +18,22 @@ from tfattn.tasks.translation import Translation
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
-SEED = 0  # of the intervals: one evaluation of one model always says the same
+SEED = 0  # of the intervals; a fixed seed makes evaluations reproducible
 SHOWN = 15
 PICTURES = 4
-READABLE = 18  # words of a source that is pictured
+READABLE = 18  # words of a source with a plot
 BUCKETS = (1, 6, 11, 16, 21, 31, 41, 61)
 
 
 @dataclass(frozen=True)
 class Written:
-    """N sources with their references and the texts that were written.
+    """N sources with references and translations.
 
     Args:
         sources: N raw sources.
         references: N raw targets.
-        texts: N texts that were written.
-        scores: (N,), of the beam search.
+        texts: N translations.
+        scores: (N,) of beam search.
         near: (N,) chrF of each text, 0 to 100.
         places: file and line of each row.
         leaked: (N,) whether a training row repeats the row.
@@ -44,21 +44,21 @@ class Written:
     texts: Sequence[str]
     scores: np.ndarray
     near: np.ndarray
-    places: Sequence[str]
+    positions: Sequence[str]
     leaked: np.ndarray
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
-    """Evaluate the texts that a translator has written.
+    """Evaluate translations.
 
     Args:
-        ensemble: one model, whose task is a Translation.
+        ensemble: a single trained model of a Translation.
         predictions: of `Translation.predictions`.
 
     Returns:
         a report whose metrics are those of `Translation`, `bleu_low` and `bleu_high`, its 95 % interval,
-        `baseline_bleu`, what copying the source would reach, `leaked_rows`, and if these are some but not all,
-        `bleu_without_leaked` with its interval.
+        `baseline_bleu` of copying the source, `leaked_rows`, and if some rows are not leaked, `bleu_without_leaked`
+        with its interval.
     """
     (source,), (target,) = ensemble.preprocessor.fields, ensemble.preprocessor.target_fields
     references = [row[target] for row in predictions.rows]
@@ -72,7 +72,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         near=np.array(
             [chrf.sentence_score(*pair).score for pair in zip(texts, ([r] for r in references), strict=True)]
         ),
-        places=[row["row"] for row in predictions.rows],
+        positions=[row["row"] for row in predictions.rows],
         leaked=predictions.leaked,
     )
     metrics = {
@@ -80,7 +80,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         **_trust(written),
     }
     return TaskReport(
-        question="what does it make of a text?",
+        question="what is the translation of a text?",
         measured=count(len(texts), f"{predictions.split} text"),
         metrics=metrics,
         predictions=_lines(written),
@@ -94,7 +94,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
 
 
 def _trust(written: Written) -> dict[str, float]:
-    """Compute the interval of the BLEU, the BLEU of copying the source, and that without leaked rows."""
+    """Compute the interval of BLEU, the BLEU of copying the source, and BLEU without leaked rows."""
     pairs = list(zip(written.texts, written.references, strict=True))
     low, high = text_metrics.bleu_interval(written.texts, written.references, seed=SEED)
     metrics = {
@@ -115,21 +115,21 @@ def _headline(written: Written, metrics: dict[str, float], split: str) -> Headli
     interval = between(metrics["bleu_low"], metrics["bleu_high"], decimals=1)
     return Headline(
         metric=f"{metrics['bleu']:.1f} BLEU",
-        sentence=f"{count(len(written.texts), 'text')} written, each held against one reference.",
+        sentence=f"{count(len(written.texts), 'text')} translated and compared with one reference each.",
         warnings=[
             *warnings.of_written(written.texts, written.references, metrics),
             *warnings.of_unseen(written.leaked, metrics, split=split, unit="pair", metric="bleu"),
         ],
         remarks=[
-            f"With other texts of this kind BLEU would be {interval} (95% interval, by drawing from these texts); a "
-            " difference smaller than that may be chance.",
-            f"Copying the source would reach {metrics['baseline_bleu']:.1f}.",
-            f"sacrebleu {text_metrics.signature()}; cased. The same text can be said in many ways: 40 is good.",
+            f"The 95% confidence interval of BLEU is {interval} (bootstrap over texts). Smaller differences may be "
+            "chance.",
+            f"Baseline: copying the source has a BLEU of {metrics['baseline_bleu']:.1f}.",
+            f"sacrebleu {text_metrics.signature()}; cased. A text has many correct translations: 40 is good.",
         ],
         facts={
             "chrF": f"{metrics['chrf']:.1f}",
             "equal to the reference": percent(metrics["exact_match"]),
-            "perplexity of a token, of a word": f"{metrics['perplexity']:.2f}, {metrics['word_perplexity']:.2f}",
+            "token perplexity, word perplexity": f"{metrics['perplexity']:.2f}, {metrics['word_perplexity']:.2f}",
         },
     )
 
@@ -155,19 +155,19 @@ def _table(written: Written, rows: Sequence[int], *, folded: str) -> Table:
             written.references[row],
             written.texts[row],
             f"{written.near[row]:.0f}",
-            written.places[row].rpartition(":")[2],
+            written.positions[row].rpartition(":")[2],
         ]
         for row in rows
     ]
-    return Table(["source", "reference", "written", "chrF", "line"], cells, folded=folded)
+    return Table(["source", "reference", "translation", "chrF", "line"], cells, folded=folded)
 
 
 def _by_length(written: Written) -> Section:
     words = np.array([len(source.split()) for source in written.sources])
-    place = np.searchsorted(BUCKETS, words, side="right")
+    index = np.searchsorted(BUCKETS, words, side="right")
     bleu, notes = {}, {}
-    for bucket in np.unique(place):
-        rows = np.flatnonzero(place == bucket)
+    for bucket in np.unique(index):
+        rows = np.flatnonzero(index == bucket)
         low = BUCKETS[max(0, bucket - 1)]
         name = f"{low} to {BUCKETS[bucket] - 1} words" if bucket < len(BUCKETS) else f"{low} words or more"
         score = text_metrics.translation([written.texts[r] for r in rows], [written.references[r] for r in rows])
@@ -177,33 +177,30 @@ def _by_length(written: Written) -> Section:
     return Section(
         "Quality by length",
         [
-            Text("BLEU of sources of about the same length; of few texts it says little."),
+            Text("BLEU by source length; it is unreliable for few texts."),
             Picture("by_length", svg(picture), "BLEU by length"),
         ],
     )
 
 
 def _attention(written: Written, task: Translation) -> list[Section]:
-    """Plot the alignments of a few sources that fit on a page; none of a model without attention."""
+    """Return alignment plots of a few short sources; none for models without attention."""
     fitting = [row for row, source in enumerate(written.sources) if 4 <= len(source.split()) <= READABLE][:PICTURES]
     aligned = task.aligned([written.sources[row] for row in fitting]) if fitting else []
     pictures = [
-        Picture(f"attention_{number + 1}", svg(alignment(*one)), f"alignment of “{written.sources[row]}”")
-        for number, (row, one) in enumerate(zip(fitting, aligned, strict=False))
+        Picture(f"attention_{number + 1}", svg(alignment(*aligned_pair)), f"alignment of “{written.sources[row]}”")
+        for number, (row, aligned_pair) in enumerate(zip(fitting, aligned, strict=False))
     ]
     if not pictures:
         return []
-    words = (
-        "Each line shows the attention of the model as it wrote a piece: source across, written text down. The scale "
-        "shows the fraction of attention."
-    )
+    words = "Rows are the attention weights of each generated token: source tokens across, generated tokens down."
     return [Section("Attention", [Text(words), *pictures])]
 
 
 def _lines(written: Written) -> Iterator[dict[str, Any]]:
-    for row, place in enumerate(written.places):
+    for row, index in enumerate(written.positions):
         yield {
-            "row": place,
+            "row": index,
             "source": written.sources[row],
             "reference": written.references[row],
             "text": written.texts[row],

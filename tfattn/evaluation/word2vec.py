@@ -14,7 +14,7 @@ from tfattn.vectors.word_vectors import WordVectors
 
 MAX_SHOWN, NEIGHBORS = 20, 6
 MAX_DRAWN = 60
-FIRST = 100  # words that are in every text are shown neither with neighbors nor on the map, where there are more
+FIRST = 100  # frequent words to skip in neighbors and map, for large vocabularies
 MIN_DRAWN = 3
 PREDICTED = {"skip_gram": "a pair of words that are near each other", "cbow": "a word, given the words around it"}
 
@@ -23,12 +23,12 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     """Evaluate word vectors on the texts of a split.
 
     Args:
-        ensemble: one model, whose task is a Word2Vec.
+        ensemble: a single trained model of a Word2Vec.
         predictions: the metrics of the split's records.
 
     Returns:
-        a report whose metrics are the loss of a pair of words, or of a word by those around it, and
-        `baseline_loss`, that of vectors that know nothing.
+        a report whose metrics are the loss of a pair of words (skip-gram) or of a word (CBOW), and `baseline_loss` of
+        zero vectors.
     """
     task, preprocessor = ensemble.task, ensemble.preprocessor
     vectors = WordVectors(preprocessor.words, task.word_vectors(), preprocessor.counts)
@@ -39,13 +39,13 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     headline = Headline(
         metric=loss,
         sentence=f"{loss} nats is the loss of {predicted}.",
-        warnings=[] if is_better else ["That is not better than vectors that know nothing."],
+        warnings=[] if is_better else ["It is not better than zero vectors."],
         remarks=[
-            f"Vectors that know nothing have {guess}.",
-            "Losses can be compared where vocabulary, window and objective are the same. How good vectors are shows "
-            "where they are used; `tfattn word-similarity` and `tfattn word-analogies` tell it by the usual files.",
+            f"Baseline: zero vectors have a loss of {guess}.",
+            "Losses are comparable only with the same vocabulary, window and objective. Evaluate the vectors with "
+            "`tfattn word-similarity` and `tfattn word-analogies`, or on a downstream task.",
         ],
-        facts={"words": f"{len(vectors):,}", "numbers of a vector": f"{vectors.width:,}"},
+        facts={"words": f"{len(vectors):,}", "dimensions": f"{vectors.width:,}"},
     )
     return TaskReport(
         question="which words are alike?",
@@ -55,31 +55,31 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         headline=headline,
         sections=[_neighbors(vectors), _map(vectors)],
         unit="text",
-        summary=f"loss {loss} of {predicted} (of vectors that know nothing: {guess})",
+        summary=f"loss {loss} of {predicted} (zero vectors: {guess})",
         baselines={LOSS: metrics["baseline_loss"]},
     )
 
 
 def _neighbors(vectors: WordVectors) -> Section:
-    """Show the nearest words of some words, taken evenly by their rank from frequent to rare."""
+    """Return the nearest words of some words, evenly spaced in log rank."""
     first = _first(vectors)
     ranks = np.unique(np.geomspace(first + 1, len(vectors), min(MAX_SHOWN, len(vectors) - first)).astype(int)) - 1
     rows = []
     for rank in ranks.tolist():
         near = vectors.neighbors(vectors.words[rank], k=NEIGHBORS)
-        found = ", ".join(f"{one.word} {one.score:.2f}" for one in near)
+        found = ", ".join(f"{neighbor.word} {neighbor.score:.2f}" for neighbor in near)
         rows.append([vectors.words[rank], f"{vectors.counts[rank]:,}", found])
-    return Section("Nearest words, from frequent to rare", [Table(["word", "times", "nearest by angle"], rows)])
+    return Section("Nearest words, from frequent to rare", [Table(["word", "count", "nearest words (cosine)"], rows)])
 
 
 def _map(vectors: WordVectors) -> Section:
     words = vectors.words[_first(vectors) :][:MAX_DRAWN]
     if len(words) < MIN_DRAWN:
         return Section("Map of frequent words", [Text("There are too few words for a map.")])
-    picture = Picture("words", svg(word_map(vectors, words)), "frequent words, as near to each other as a plane allows")
+    picture = Picture("words", svg(word_map(vectors, words)), "map of frequent words")
     return Section("Map of frequent words", [picture])
 
 
 def _first(vectors: WordVectors) -> int:
-    """Return the rank of the first word that is shown."""
+    """Return the rank of the first displayed word."""
     return FIRST if len(vectors) > 10 * FIRST else 0

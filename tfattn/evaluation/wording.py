@@ -1,4 +1,4 @@
-"""The wording of metrics: per cents, intervals whose ends differ, counts in singular and plural."""
+"""Formatting of metrics: percentages, intervals, counts in singular and plural."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ MAX_DECIMALS = 12
 
 
 def percent(fraction: float) -> str:
-    """Write a fraction in per cent. Less than 1 is never shown as 100 %, and more than 0 never as 0 %.
+    """Format a fraction as a percentage. Only 1 is formatted as 100 %, and only 0 as 0 %.
 
     Example:
         >>> percent(0.958), percent(0.99987), percent(1.0)
@@ -21,7 +21,7 @@ def percent(fraction: float) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number with four significant digits, never as a power of ten, and never -0.
+    """Format a number with four significant digits, without powers of ten and -0.
 
     Example:
         >>> number(0.00002), number(-0.0), number(31.4159)
@@ -34,7 +34,7 @@ def number(value: float) -> str:
 
 
 def between(low: float, high: float, *, decimals: int = 4, word: str = "to") -> str:
-    """Write both ends of an interval, with at least so many decimals, more where the ends would look the same.
+    """Format an interval with at least `decimals` decimals, and enough to distinguish its ends.
 
     Example:
         >>> between(0.00027, 0.00034), between(0.0, 0.0)
@@ -42,17 +42,17 @@ def between(low: float, high: float, *, decimals: int = 4, word: str = "to") -> 
     """
     if low == high:
         return f"always {number(low)}"
-    decimals = needed(low, high, decimals=decimals)
+    decimals = decimals_needed(low, high, decimals=decimals)
     return f"{fixed(low, decimals)} {word} {fixed(high, decimals)}"
 
 
 def percents(low: float, high: float, *, word: str = "to") -> str:
-    """Write both ends of an interval of fractions, in per cent."""
-    decimals = needed(low, high, decimals=3) - 2
+    """Format an interval of fractions as percentages."""
+    decimals = decimals_needed(low, high, decimals=3) - 2
     return f"{low:.{decimals}%} {word} {high:.{decimals}%}"
 
 
-def needed(low: float, high: float, *, decimals: int) -> int:
+def decimals_needed(low: float, high: float, *, decimals: int) -> int:
     """Return the number of decimals that shows the width of an interval in two digits, at least `decimals`."""
     if low == high:
         return decimals
@@ -60,12 +60,12 @@ def needed(low: float, high: float, *, decimals: int) -> int:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write a number with so many decimals, never -0."""
+    """Format a number with a fixed number of decimals, without -0."""
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def count(number: int, unit: str) -> str:
-    """Write a number of things, whose plural ends in s.
+    """Format a count with its unit; the plural ends in s.
 
     Example:
         >>> count(1, "text"), count(1234, "text")
@@ -74,8 +74,8 @@ def count(number: int, unit: str) -> str:
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
-def listed(names: Sequence[str], *, most: int = 5, word: str = "and") -> str:
-    """Write quoted names in a sentence; of many, the first.
+def quoted_list(names: Sequence[str], *, most: int = 5, word: str = "and") -> str:
+    """Join quoted names for a sentence; long lists are shortened.
 
     Example:
         >>> listed(["Leak", "Noise"]), listed(["a", "b", "c"], most=2)
@@ -87,13 +87,13 @@ def listed(names: Sequence[str], *, most: int = 5, word: str = "and") -> str:
     return f" {word} ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
-def shown_of(shown: int, mistakes: int) -> str:
-    """Write how many of all mistakes are shown.
+def shown_count(shown: int, errors: int) -> str:
+    """Format the number of shown errors.
 
     Example:
         >>> shown_of(1, 1), shown_of(7, 7), shown_of(20, 1234)
-        ('The only mistake', 'All 7 mistakes', '20 of the 1,234 mistakes')
+        ('The only error', 'All 7 errors', '20 of the 1,234 errors')
     """
-    if shown < mistakes:
-        return f"{shown:,} of the {mistakes:,} mistakes"
-    return "The only mistake" if mistakes == 1 else f"All {mistakes:,} mistakes"
+    if shown < errors:
+        return f"{shown:,} of the {errors:,} errors"
+    return "The only error" if errors == 1 else f"All {errors:,} errors"

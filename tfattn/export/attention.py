@@ -1,4 +1,4 @@
-"""What exports tell of what their models look at, and of what each token contributes."""
+"""Signatures of exports that return attention weights and token attributions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,32 +7,32 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfattn.export.attributions import integrated_gradients
 from tfattn.features import SEGMENT_PADDING, SEGMENTS, TARGET_IDS, TOKEN_IDS, TOKEN_VECTORS
 from tfattn.models.contracts.attends import Attends
 from tfattn.ops.attention_record import CROSS, DECODER, ENCODER
 
 ATTENTION, VECTORS, ATTRIBUTIONS = "attention", "attention_vectors", "attributions"
-# Of a sequence: weights grow with its square, for every layer and head, and a server should not die of one request.
-MOST_TOKENS = 1024
-# Of a request, of all layers and heads: those of 512 tokens in 12 layers of 12 heads, 400 MB as JSON.
-MOST_WEIGHTS = 40_000_000
-WEIGHTS = "_weights"  # behind the name of a part
+# Of a sequence: the number of weights is quadratic in its length, per layer and head; this bounds memory per request.
+MAX_TOKENS = 1024
+# Of a request, over all layers and heads: 512 tokens with 12 layers of 12 heads, 400 MB as JSON.
+MAX_WEIGHTS = 40_000_000
+NUM_STEPS = 32  # of the integral of gradients
+WEIGHTS = "_weights"  # suffix to the name of a part
 
 Tensors = dict[str, tf.Tensor]
 
 
-class Shown(NamedTuple):
-    """What is shown of a model.
+class AttentionSpec(NamedTuple):
+    """A model and its inputs, for the attention signatures.
 
     Attributes:
-        model: what attends.
-        inputs: as the signatures take them.
-        read: the features of inputs, and what is to be known of these, such as `truncated` (B,).
-        labels: by features, the labels of their tokens, see `TokenLabels`; where a target is read, too, those of it by
-            names that begin with `target_`, and of what is written at each of its tokens with `written_`.
-        names: of the scores, where there are any.
-        scores_to_explain: the scores (B, C) of features, see `Task.scores_to_explain`.
+        model: the model.
+        inputs: the input signature.
+        read: converts inputs to features and outputs that describe the inputs, such as `truncated` (B,).
+        labels: returns the labels of the tokens of features, see `TokenLabels`. Labels of a target start with
+            `target_`, labels of the output token at each target position with `written_`.
+        names: the names of the scores, if the model has scores.
+        scores_to_explain: returns scores (B, C) of features; the highest is explained; see `Task.scores_to_explain`.
     """
 
     model: keras.Model
@@ -43,105 +43,143 @@ class Shown(NamedTuple):
     scores_to_explain: Callable[[Tensors], tf.Tensor] | None = None
 
 
-def signatures(shown: Shown) -> dict[str, Any]:
-    """Return the signatures that show what a model looks at; none where it does not attend.
+def signatures(spec: AttentionSpec) -> dict[str, Any]:
+    """Return the attention signatures of a model; none if the model has no attention.
 
-        attention          the inputs -> `tokens`, `word_texts` (B, T) string, `words`, `segments` (B, T) int32,
-                           `is_special` (B, T) bool, see TokenLabels; at padding `segments` is -1. And of each part of
-                           the model its weights, such as `encoder_weights` (B, L, H, T, S) float32
-        attention_vectors  the inputs -> of each part whose weights are made of products, its queries and keys, such as
-                           `encoder_queries` (B, L, H, T, K) and `encoder_keys` (B, L, H, S, K) float32
-        attributions       the inputs -> `attributions` (B, T) float32, what each token contributes to the highest
-                           score, see `integrated_gradients`; `score` and `baseline_score` (B,), that score and the one
-                           of no tokens; `scored` (B,) string, what it is the score of
+        attention          inputs -> `tokens`, `word_texts` (B, T) string, `words`, `segments` (B, T) int32,
+                           `is_special` (B, T) bool, see TokenLabels; `segments` is -1 at padding. And the weights of
+                           each part of the model, such as `encoder_weights` (B, L, H, T, S) float32
+        attention_vectors  inputs -> queries and keys of each part with dot-product attention, such as `encoder_queries`
+                           (B, L, H, T, K) and `encoder_keys` (B, L, H, S, K) float32
+        attributions       inputs -> `attributions` (B, T) float32 of the tokens to the highest score, see
+                           `integrated_gradients`; `score` and `baseline_score` (B,), the score of the tokens and of
+                           zero vectors; `scored` (B,) string, the name of the score
 
-    Longer sequences than MOST_TOKENS are refused, and requests for more than MOST_WEIGHTS weights.
+    Sequences longer than MAX_TOKENS and requests for more than MAX_WEIGHTS weights are errors.
 
     Args:
-        shown: of one model.
+        spec: the model and its inputs.
     """
-    model = shown.model
+    model = spec.model
     if not isinstance(model, Attends):
         return {}
-    # One trace for both signatures that need it.
-    look = tf.function(lambda features: _told(model.attention(features)), autograph=False, reduce_retracing=True)
+    # Both signatures share one trace.
+    look = tf.function(lambda features: _flatten(model.attention(features)), autograph=False, reduce_retracing=True)
 
     def attention(*inputs: tf.Tensor) -> Tensors:
-        features, about = _read(shown, inputs)
-        said = f"attention is shown of at most {MOST_WEIGHTS:,} weights: ask for fewer or shorter texts"
+        features, notes = _read(spec, inputs)
+        message = f"attention has at most {MAX_WEIGHTS:,} weights per request: send fewer or shorter texts"
         count = _num_weights(look.get_concrete_function(features).structured_outputs, features)
-        # Before any is computed, since they may need more memory than there is.
-        with tf.control_dependencies([tf.debugging.assert_less_equal(count, tf.cast(MOST_WEIGHTS, tf.int64), said)]):
+        # Check before computing weights, which may not fit into memory.
+        with tf.control_dependencies([tf.debugging.assert_less_equal(count, tf.cast(MAX_WEIGHTS, tf.int64), message)]):
             features = {name: tf.identity(value) for name, value in features.items()}
         weights = {name: value for name, value in look(features).items() if name.endswith(WEIGHTS)}
-        return {**shown.labels(features), **about, **weights}
+        return {**spec.labels(features), **notes, **weights}
 
     def vectors(*inputs: tf.Tensor) -> Tensors:
-        told = look(_read(shown, inputs)[0])
-        return {name: value for name, value in told.items() if not name.endswith(WEIGHTS)}
+        outputs = look(_read(spec, inputs)[0])
+        return {name: value for name, value in outputs.items() if not name.endswith(WEIGHTS)}
 
     def attributions(*inputs: tf.Tensor) -> Tensors:
-        return _attributed(shown, _read(shown, inputs)[0])
+        return _attributions(spec, _read(spec, inputs)[0])
 
     functions = {ATTENTION: attention}
     functions |= {VECTORS: vectors} if model.has_vectors else {}
-    functions |= {ATTRIBUTIONS: attributions} if shown.names else {}
+    functions |= {ATTRIBUTIONS: attributions} if spec.names else {}
     return {
-        name: tf.function(function, input_signature=list(shown.inputs), autograph=False)
+        name: tf.function(function, input_signature=list(spec.inputs), autograph=False)
         for name, function in functions.items()
     }
 
 
-def with_segments(labels: Tensors, segments: tf.Tensor, padding_mask: tf.Tensor, *, prefix: str = "") -> Tensors:
-    """Add to the labels of tokens of which text each is, -1 at padding, and name them all with a prefix."""
+def add_segments(labels: Tensors, segments: tf.Tensor, padding_mask: tf.Tensor, *, prefix: str = "") -> Tensors:
+    """Add the segment of each token to its labels, -1 at padding, and add a prefix to all names."""
     segments = tf.where(padding_mask, tf.cast(segments, tf.int32), SEGMENT_PADDING)
     return {f"{prefix}{name}": value for name, value in {**labels, SEGMENTS: segments}.items()}
 
 
-def _read(shown: Shown, inputs: Sequence[tf.Tensor]) -> tuple[Tensors, Tensors]:
-    features, about = shown.read(*inputs)
-    said = f"attention is shown of at most {MOST_TOKENS} tokens"
+def _read(spec: AttentionSpec, inputs: Sequence[tf.Tensor]) -> tuple[Tensors, Tensors]:
+    features, notes = spec.read(*inputs)
+    message = f"attention has at most {MAX_TOKENS} tokens per sequence"
     checks = [
-        tf.debugging.assert_less_equal(tf.shape(features[name])[1], MOST_TOKENS, said)
+        tf.debugging.assert_less_equal(tf.shape(features[name])[1], MAX_TOKENS, message)
         for name in (TOKEN_IDS, TARGET_IDS)
         if name in features
     ]
     with tf.control_dependencies(checks):
-        return {name: tf.identity(value) for name, value in features.items()}, about
+        return {name: tf.identity(value) for name, value in features.items()}, notes
 
 
-def _num_weights(told: Tensors, features: Tensors) -> tf.Tensor:
+def _num_weights(outputs: Tensors, features: Tensors) -> tf.Tensor:
     """Count the weights (B, L, H, T, S) of all parts by the lengths of what is read."""
-    source = next((name for name in (TOKEN_IDS, TARGET_IDS) if name in features), None)  # a table has neither
+    source = next((name for name in (TOKEN_IDS, TARGET_IDS) if name in features), None)  # a table has none of them
     target = TARGET_IDS if TARGET_IDS in features else source
-    of_a_row = []
+    row_counts = []
     for part, sequences in {ENCODER: (source, source), DECODER: (target, target), CROSS: (target, source)}.items():
-        if part + WEIGHTS in told:
-            _, layers, heads, *lengths = told[part + WEIGHTS].shape
+        if part + WEIGHTS in outputs:
+            _, layers, heads, *lengths = outputs[part + WEIGHTS].shape
             pairs = zip(lengths, sequences, strict=True)
             read = [length or tf.shape(features[name], tf.int64)[1] for length, name in pairs]
-            of_a_row.append(layers * heads * math.prod(read))
-    return tf.shape(next(iter(features.values())), tf.int64)[0] * sum(of_a_row)
+            row_counts.append(layers * heads * math.prod(read))
+    return tf.shape(next(iter(features.values())), tf.int64)[0] * sum(row_counts)
 
 
-def _told(attention: dict[str, Any]) -> Tensors:
-    parts = ((part, one._asdict()) for part, one in attention.items())
-    return {f"{part}_{name}": value for part, told in parts for name, value in told.items() if value is not None}
+def _flatten(attention: dict[str, Any]) -> Tensors:
+    parts = ((part, record._asdict()) for part, record in attention.items())
+    return {f"{part}_{name}": value for part, record in parts for name, value in record.items() if value is not None}
 
 
-def _attributed(shown: Shown, features: Tensors) -> Tensors:
-    own = shown.model.token_vectors(features)
+def _attributions(spec: AttentionSpec, features: Tensors) -> Tensors:
+    vectors = spec.model.token_vectors(features)
     scores = tf.function(
-        lambda vectors: shown.scores_to_explain({**features, TOKEN_VECTORS: vectors}),
-        input_signature=[tf.TensorSpec([None, None, own.shape[-1]], own.dtype)],
+        lambda x: spec.scores_to_explain({**features, TOKEN_VECTORS: x}),
+        input_signature=[tf.TensorSpec([None, None, vectors.shape[-1]], vectors.dtype)],
         autograph=False,
     )
-    of_all = scores(own)
-    best = tf.argmax(of_all, axis=-1, output_type=tf.int32)
-    found, baseline = integrated_gradients(lambda vectors: tf.gather(scores(vectors), best, batch_dims=1), own)
+    all_scores = scores(vectors)
+    best = tf.argmax(all_scores, axis=-1, output_type=tf.int32)
+    found, baseline = integrated_gradients(lambda x: tf.gather(scores(x), best, batch_dims=1), vectors)
     return {
         "attributions": found,
-        "score": tf.gather(of_all, best, batch_dims=1),
+        "score": tf.gather(all_scores, best, batch_dims=1),
         "baseline_score": baseline,
-        "scored": tf.gather(tf.constant([*shown.names]), best),
+        "scored": tf.gather(tf.constant([*spec.names]), best),
     }
+
+
+def integrated_gradients(
+    score: Callable[[tf.Tensor], tf.Tensor], vectors: tf.Tensor, *, num_steps: int = NUM_STEPS
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Compute the attributions of tokens to a score by integrated gradients with a baseline of zero vectors.
+
+    The integral is approximated by the midpoint rule. With enough steps, the attributions of a row sum to its score
+    minus its baseline score (completeness).
+
+    Args:
+        score: returns scores (B,) of vectors (B, T, D).
+        vectors: (B, T, D), the token vectors.
+        num_steps: number of steps of the integral.
+
+    Returns:
+        attributions (B, T) float32, and baseline scores (B,).
+
+    Example:
+        >>> weights = tf.constant([1.0, -2.0])
+        >>> integrated_gradients(lambda x: tf.reduce_sum(x * weights, axis=[1, 2]), tf.ones([1, 3, 2]))[0].numpy()
+        array([[-1., -1., -1.]], dtype=float32)
+
+    Source: Sundararajan et al. 2017, "Axiomatic attribution for deep networks", eq. 1 and 3; zero vectors as the
+    baseline for texts: section 6.3.
+    """
+
+    def step(index: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        here = vectors * (tf.cast(index, vectors.dtype) + 0.5) / num_steps
+        with tf.GradientTape() as tape:
+            tape.watch(here)
+            scores = score(here)
+        return index + 1, total + tape.gradient(scores, here)
+
+    _, total = tf.while_loop(
+        lambda index, _: index < num_steps, step, (tf.constant(0), tf.zeros_like(vectors)), parallel_iterations=1
+    )
+    return tf.reduce_sum(vectors * total, axis=-1) / num_steps, score(tf.zeros_like(vectors))

@@ -1,14 +1,14 @@
-"""The card of an export: what a person wants to know who tries it, as the page of the built-in server shows it.
+"""The model card of an export, card.json, which the page of the built-in server shows.
 
-exported        when, ISO 8601, in UTC
-inputs          by name, in the order in which the model reads them: what `Served.about` says of each, and `column`,
-                the column of the source files that it was read from
-examples        validation rows as requests hold them; null where a number is missing, {"b64": "..."} for an image
-entries         by output, the names of its entries
-positive        of a classifier, the label that it looks for, where there is one
-threshold       the score from which on it gives this label, where one was chosen, or any label
-metrics         what the evaluation measured, by the names of metrics.json
-measured_on     the rows that were measured, such as "test"
+exported        time of the export, ISO 8601, UTC
+inputs          input name to `ServableModel.metadata` of the input and `column`, its column in the source files; in the
+                order in which the model reads them
+examples        validation rows as requests; null for a missing number, {"b64": "..."} for an image
+entries         output name to the names of its entries
+positive        the positive label of a classifier, if it has one
+threshold       the minimum score of the positive label, or of every label, if a threshold was chosen
+metrics         results of the evaluation, by the names of metrics.json
+measured_on     the evaluated split, such as "test"
 """
 
 import base64
@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 
 from tfattn import files
-from tfattn.export.served import Served
+from tfattn.export.servable_model import ServableModel
 from tfattn.formats.columns import Columns
 
 FILE = Path("assets.extra") / "card.json"
-MOST_EXAMPLES = 5
-MOST_CHARACTERS = 1000  # of an example: a person is to read it at a glance
-MOST_BYTES = 50_000  # of an image: the card is read with the page
+MAX_EXAMPLES = 5
+MAX_CHARACTERS = 1000  # of an example: examples must be readable at a glance
+MAX_BYTES = 50_000  # of an image: the page loads the whole card
 
 
 def write(
     folder: Path,
-    served: Served,
+    served: ServableModel,
     *,
     rows: Sequence[Mapping[str, str]],
     columns: Mapping[str, Columns],
@@ -43,23 +43,23 @@ def write(
 
     Args:
         folder: the version's folder.
-        served: what is exported.
+        served: the exported model.
         rows: raw validation rows.
-        columns: input to column, or to columns, of which the card tells nothing.
-        metrics: what the evaluation measured; of these the card tells `served.shown_metrics`, with their intervals.
-        measured_on: the split that was measured.
+        columns: input name to column; inputs of several columns get no `column` in the card.
+        metrics: results of the evaluation; the card has `served.headline_metrics` and their confidence intervals.
+        measured_on: the evaluated split.
     """
-    about = served.about()
+    metadata = served.metadata()
     named = {name: column for name, column in columns.items() if isinstance(column, str)}
-    inputs = {name: {**known, "column": named.get(name, name)} for name, known in about["inputs"].items()}
+    inputs = {name: {**properties, "column": named.get(name, name)} for name, properties in metadata["inputs"].items()}
     card = {
         "exported": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        **about,
+        **metadata,
         "inputs": inputs,
         "examples": _examples(served, rows),
         "metrics": {
             name: metrics[name]
-            for metric in served.shown_metrics
+            for metric in served.headline_metrics
             for name in (metric, f"{metric}_low", f"{metric}_high")
             if name in metrics
         },
@@ -68,18 +68,18 @@ def write(
     files.write_json(folder / FILE, card)
 
 
-def _examples(served: Served, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Choose a few rows that differ, evenly."""
+def _examples(served: ServableModel, rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Return a few distinct readable rows, evenly spaced."""
     columns = served.request(rows)
     examples = [dict(zip(columns, map(_plain, values), strict=True)) for values in zip(*columns.values(), strict=True)]
-    shown = [example for example in examples if _is_readable(example)]
-    places = np.linspace(0, len(shown) - 1, min(MOST_EXAMPLES, len(shown))).astype(int)
-    chosen = [shown[place] for place in places]
-    return [example for place, example in enumerate(chosen) if example not in chosen[:place]]
+    readable = [example for example in examples if _is_readable(example)]
+    positions = np.linspace(0, len(readable) - 1, min(MAX_EXAMPLES, len(readable))).astype(int)
+    chosen = [readable[index] for index in positions]
+    return [example for index, example in enumerate(chosen) if example not in chosen[:index]]
 
 
 def _plain(value: float | str | bytes | list[str]) -> float | str | list[str] | dict[str, str] | None:
-    """As JSON can hold it: a number in as few digits as float32 has, a list without empty texts, bytes in base64."""
+    """Convert a value to JSON: numbers in float32 precision, lists without empty texts, bytes in base64."""
     if isinstance(value, list):
         return [text for text in value if text]
     if isinstance(value, str):
@@ -90,8 +90,8 @@ def _plain(value: float | str | bytes | list[str]) -> float | str | list[str] | 
 
 
 def _is_readable(example: Mapping[str, Any]) -> bool:
-    if any(isinstance(value, dict) and len(value["b64"]) > MOST_BYTES for value in example.values()):
+    if any(isinstance(value, dict) and len(value["b64"]) > MAX_BYTES for value in example.values()):
         return False
-    values = [one for value in example.values() for one in (value if isinstance(value, list) else [value])]
+    values = [item for value in example.values() for item in (value if isinstance(value, list) else [value])]
     texts = [value for value in values if isinstance(value, str)]
-    return sum(map(len, texts)) <= MOST_CHARACTERS and any(str(value).strip() for value in values)
+    return sum(map(len, texts)) <= MAX_CHARACTERS and any(str(value).strip() for value in values)

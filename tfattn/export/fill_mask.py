@@ -1,4 +1,4 @@
-"""What an exported masked language model can be asked: which tokens [MASK] may stand for."""
+"""The export of masked language models: predictions for [MASK]."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfattn.export.attention import with_segments
-from tfattn.export.lengths import one_of_each_length
-from tfattn.export.served import Columns, Comparison, Served
+from tfattn.export.attention import add_segments
+from tfattn.export.servable_model import Columns, Comparison, ServableModel
+from tfattn.export.warmup import sample_each_length
 from tfattn.features import MASKED_LM_POSITIONS, PADDING_MASK, SEGMENT_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.token_labels import source_token_labels
@@ -17,91 +17,93 @@ from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.masked_questions import sample_questions, with_mask_tokens
 
 ALL_MASKS = "all_masks"
-MOST_QUESTIONS = 100  # of each kind
+MAX_QUESTIONS = 100  # per number of masks
 
 
-class FillMask(Served):
-    """Tells the K likeliest tokens for [MASK] in each text, each [MASK] by itself.
+class FillMask(ServableModel):
+    """An export that returns the top K tokens for each [MASK], predicted independently.
 
         serving_default   text (B,)
-                          -> of the first [MASK] of each text, best first: token (B, K) int32, its id; token_str (B, K)
-                          string; score (B, K) float32, its probability; sequence (B, K) string, the text with it; and
-                          masks (B,) int32, how many [MASK] were read; truncated (B,) bool, whether the text was too
-                          long and its end was not read
+                          -> predictions for the first [MASK] of each text, best first: token (B, K) int32, the id;
+                          token_str (B, K) string; score (B, K) float32, the probability; sequence (B, K) string, the
+                          filled text; and masks (B,) int32, the number of [MASK] tokens; truncated (B,) bool, whether
+                          the text was truncated
         all_masks         text (B,)
-                          -> the same of each of M [MASK], (B, M, K); of texts with fewer of them the last are "", 0
+                          -> the same for each of M [MASK] tokens, (B, M, K), padded with "" and 0
 
-    A text in which no [MASK] is read is refused. A token that continues a word ("##s") joins the word before it.
+    A text without [MASK] is an error. A token that continues a word ("##s") is joined to the preceding word.
 
     Args:
-        ensemble: the trained model, one alone.
+        ensemble: a single trained model.
 
     Attributes:
-        ensemble: the same, reading [MASK] in texts.
+        ensemble: the model with a preprocessor that reads [MASK] in texts.
 
     Raises:
-        ExportError: the task computes in another type than float32.
+        ExportError: the task does not compute in float32.
     """
 
-    shown_metrics = ("masked_lm_accuracy", "baseline_masked_lm_accuracy", "next_sentence_accuracy")
+    headline_metrics = ("masked_lm_accuracy", "baseline_masked_lm_accuracy", "next_sentence_accuracy")
 
     def __init__(self, ensemble: TrainedEnsemble):
-        reading = with_mask_tokens(ensemble)
-        super().__init__(reading, name="fill_mask")
-        self._of_ensemble = lambda: reading  # not as an attribute: see Served
-        (self._text,) = reading.preprocessors
+        mask_reader = with_mask_tokens(ensemble)
+        super().__init__(mask_reader, name="fill_mask")
+        self._get_ensemble = lambda: mask_reader  # models must not be attributes: see ServableModel
+        (self._text,) = mask_reader.preprocessors
         self._labels = source_token_labels(self._text)
 
     @property
     def ensemble(self) -> TrainedEnsemble:
-        return self._of_ensemble()
+        return self._get_ensemble()
 
     @property
     def raw_fields(self) -> dict[str, str]:
         return {TEXT: self._text.fields[0]}
 
     def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-        """Hide one word or two of a sentence of some rows, taken evenly."""
+        """Return sentences of some evenly spaced rows, with one or two words masked."""
         (field,) = self.raw_fields.values()
         chosen = [
-            one for masks in (1, 2) for one in sample_questions(self.ensemble, rows, limit=MOST_QUESTIONS, masks=masks)
+            question
+            for masks in (1, 2)
+            for question in sample_questions(self.ensemble, rows, limit=MAX_QUESTIONS, masks=masks)
         ]
-        return [{field: one.text, "row": one.row} for one in chosen]
+        return [{field: question.text, "row": question.row} for question in chosen]
 
     def signatures(self) -> dict[str, Any]:
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
-        functions = {"serving_default": self._first, ALL_MASKS: self._all}
-        of_texts = {
+        functions = {"serving_default": self._first_mask, ALL_MASKS: self._all_masks}
+        signatures = {
             name: tf.function(function, input_signature=text, autograph=False) for name, function in functions.items()
         }
-        return {**of_texts, **self.views()}
+        return {**signatures, **self.attention_signatures()}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return {TEXT: [row[self.raw_fields[TEXT]] for row in rows]}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Yield a text of every length there may be, each alone and all together; then the other signature."""
-        (texts,) = one_of_each_length(self._lengths, self.request(rows)).values()
+        """Yield texts of all lengths, alone and together, then a request for all_masks."""
+        (texts,) = sample_each_length(self._lengths, self.request(rows)).values()
         texts = [f"{MASK} {text}" for text in texts]
         for text in texts:
             yield "serving_default", {TEXT: [text]}
         for signature in ("serving_default", ALL_MASKS):
             yield signature, {TEXT: texts}
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Scores are to be about the same, and tokens the same, but those that are about as likely as a neighbour."""
+        """Compare scores within the tolerance, and tokens for equality except for ties with a neighboring rank."""
         wanted, scores = (np.asarray(expected[name])[:, 0] for name in ("token_ids", "scores"))
         tokens = np.asarray(received["token"])
         differences = np.abs(np.asarray(received["score"], np.float64) - scores).max(axis=1)
         agree = (tokens == wanted).all(axis=1)
-        # To the one before and the one behind; behind the last stands one that is not told.
+        # Gaps to the previous and the next rank; the rank after the last is unknown.
         gaps = np.pad(-np.diff(scores, axis=1), [(0, 0), (1, 0)], constant_values=np.inf)
         nearest = np.minimum(gaps, np.pad(gaps[:, 1:], [(0, 0), (0, 1)]))
         is_other = (tokens != wanted) & (nearest > 2 * tolerance)
         return Comparison(
-            wrong=~(differences <= tolerance) | is_other.any(axis=1),  # so written, NaN is wrong too
+            wrong=~(differences <= tolerance) | is_other.any(axis=1),  # NaN counts as wrong
             report={"token_agreement": float(agree.mean()), "max_score_difference": float(differences.max())},
             words=f"tokens agree on {agree.sum()} of {len(agree)} texts, "
             f"scores differ by at most {differences.max():.2g} (allowed: {tolerance:g})",
@@ -109,9 +111,9 @@ class FillMask(Served):
             received=lambda row: f"{tokens[row].tolist()} and a score off by {differences[row]:.3g}",
         )
 
-    def views(self) -> dict[str, Any]:
+    def attention_signatures(self) -> dict[str, Any]:
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
-        return self._attention(inputs=text, read=self._read, labels=self._labelled)
+        return self._attention(inputs=text, read=self._read, labels=self._label_tokens)
 
     def _read(self, text: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         fields = {self.raw_fields[TEXT]: text}
@@ -119,18 +121,18 @@ class FillMask(Served):
         del features[MASKED_LM_POSITIONS]
         return features, {"truncated": self._text.truncated(fields)}
 
-    def _labelled(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _label_tokens(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         real = features[PADDING_MASK]
-        return with_segments(self._labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
+        return add_segments(self._labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
 
-    def _first(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        outputs = self._all(text)
-        alone = ("masks", "truncated")
-        # Sliced before it is reshaped, because no text has no first [MASK].
+    def _first_mask(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        outputs = self._all_masks(text)
+        per_text = ("masks", "truncated")
+        # Slice before reshaping, which also works for a request without texts.
         shape = tf.shape(outputs["score"])[::2]
-        return {name: value if name in alone else tf.reshape(value[:, :1], shape) for name, value in outputs.items()}
+        return {name: value if name in per_text else tf.reshape(value[:, :1], shape) for name, value in outputs.items()}
 
-    def _all(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _all_masks(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         fields = {self.raw_fields[TEXT]: text}
         features = self._text(fields)
         masks = tf.cast(features[MASKED_LM_POSITIONS].row_lengths(), tf.int32)
@@ -152,8 +154,8 @@ class FillMask(Served):
     def _has_masks(self, masks: tf.Tensor) -> tf.Operation:
         row = tf.strings.reduce_join(tf.strings.as_string(tf.where(masks == 0)[:1, 0] + 1))
         limit = f" among its first {self._text.max_length - 2} tokens"
-        said = tf.strings.join(["the text in row ", row, f" has no {MASK}{limit}"])
-        return tf.debugging.Assert(tf.reduce_all(masks > 0), [said])
+        message = tf.strings.join(["the text in row ", row, f" has no {MASK}{limit}"])
+        return tf.debugging.Assert(tf.reduce_all(masks > 0), [message])
 
     def _lengths(self, fields: Columns) -> np.ndarray:
         features = padded(self._text({self.raw_fields[TEXT]: tf.constant([f"{MASK} {x}" for x in fields[TEXT]])}))
@@ -161,26 +163,26 @@ class FillMask(Served):
 
 
 def _filled(texts: tf.Tensor, tokens: tf.Tensor, is_read: tf.Tensor) -> tf.Tensor:
-    """Put tokens in the place of each [MASK] of their text.
+    """Replace each [MASK] of a text by tokens.
 
     Args:
         texts: (B,).
-        tokens: (B, M, K), for each of the first M masks.
-        is_read: (B, M) bool, which of these there are.
+        tokens: (B, M, K), for the first M masks.
+        is_read: (B, M) bool, which masks exist.
 
     Returns:
-        (B, M, K), the texts with that mask filled and the others as they stood.
+        (B, M, K), texts with one mask filled and the others unchanged.
     """
     parts = tf.strings.split(texts, MASK)
-    ends = tf.cumsum(tf.strings.length(parts.values) + len(MASK))  # of all texts, one after the other
+    ends = tf.cumsum(tf.strings.length(parts.values) + len(MASK))  # positions in the concatenation of all texts
     begins = tf.gather(tf.pad(ends, [[1, 0]]), parts.row_starts())
     starts = parts.with_values(ends - len(MASK)).to_tensor()[:, : tf.shape(is_read)[1]] - begins[:, None]
     starts = tf.where(is_read, starts, 0)
     whole = tf.broadcast_to(texts[:, None], tf.shape(starts))
     before = tf.strings.substr(whole, tf.zeros_like(starts), starts)
     length = tf.strings.length(whole)
-    behind = tf.minimum(starts + len(MASK), length)
-    after = tf.strings.substr(whole, behind, length - behind)
+    ends_of_mask = tf.minimum(starts + len(MASK), length)
+    after = tf.strings.substr(whole, ends_of_mask, length - ends_of_mask)
     continues = tf.strings.regex_full_match(tokens, f"{CONTINUES}.*")
     joined = tf.where(continues, tf.strings.regex_replace(before, r"\s+$", "")[:, :, None], before[:, :, None])
     words = tf.strings.regex_replace(tokens, f"^{CONTINUES}", "")

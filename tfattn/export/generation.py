@@ -1,4 +1,4 @@
-"""What an exported language model can be asked."""
+"""The export of language models: text generation, token log probabilities, beam search, scoring, and decoding steps."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn import files
-from tfattn.export.attention import ATTRIBUTIONS, with_segments
+from tfattn.export.attention import ATTRIBUTIONS, add_segments
 from tfattn.export.decoding_steps import DecodingSteps
-from tfattn.export.request_settings import Settings, choice_of
-from tfattn.export.served import Columns, Comparison, Served
-from tfattn.export.written_text import before_stop, ends_with_stop, whole_characters
+from tfattn.export.request_settings import Settings, sampling_settings
+from tfattn.export.servable_model import Columns, Comparison, ServableModel
+from tfattn.export.stop_strings import complete_characters, cut_at_stop, stop_criterion
 from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
 from tfattn.formats.chat_template import ChatTemplate
 from tfattn.preprocessing.chat_ids import special_token_ids
@@ -25,39 +25,39 @@ from tfattn.trained.text_generator import MAX_NEW_TOKENS, TextGenerator, decode_
 
 CONTINUATION = "continuation"
 N_BEST, LOG_PROBABILITIES, SCORE = "n_best", "log_probabilities", "score"
-MOST_QUESTIONS = 50
-NUM_LIKELIEST = 5
-STOP, LENGTH = "stop", "length"  # the reasons why a text ended
+MAX_QUESTIONS = 50
+NUM_TOP_TOKENS = 5
+STOP, LENGTH = "stop", "length"  # values of finish_reason
 
 
-class Generator(Served):
-    """Continues texts.
+class Generator(ServableModel):
+    """An export that continues texts.
 
-        serving_default     text (B,) and settings, (B,) each, which need not be given: see `Settings`
-                            -> text (B,) string, what comes behind it, without the stop string; score (B,) float32, the
-                            logarithm of its probability; length (B,) int32, its tokens; finish_reason (B,) string,
-                            "stop" where it ended by itself or with a stop string, "length" where it was cut
-        log_probabilities   the same -> of each token that was written: token (B, L) string, log_probability (B, L)
-                            float32, and of what is likeliest in its place likeliest (B, L, 5) string and
-                            likeliest_log_probability (B, L, 5), best first; "" and 0 behind the last
+        serving_default     text (B,) and optional settings, (B,) each, see `Settings`
+                            -> text (B,) string, the continuation without the stop string; score (B,) float32, its log
+                            probability; length (B,) int32, its number of tokens; finish_reason (B,) string, "stop"
+                            after an end token or a stop string, "length" at the length limit
+        log_probabilities   inputs of serving_default -> per generated token: token (B, L) string, log_probability (B,
+                            L) float32, and the top tokens at its position, likeliest (B, L, 5) string and
+                            likeliest_log_probability (B, L, 5), best first; padded with "" and 0
         n_best              text (B,), max_new_tokens (B,)
-                            -> the likeliest texts by beam search: text, score, length, each (B, n), best first
+                            -> results of beam search: text, score, length, each (B, n), best first
         score               text (B,), continuation (B,)
-                            -> score (B,) float32, the logarithm of the probability that the continuation comes behind
-                            the text, and length (B,) int32, its tokens
+                            -> score (B,) float32, the log probability of the continuation, and length (B,) int32, its
+                            number of tokens
         tokenize, prefill, decode_step
-                            the same step by step: see `DecodingSteps`
+                            generation step by step, see `DecodingSteps`
 
-    A prompt that is longer than the model takes is refused. No text ends within a character.
+    Prompts that are longer than the context are an error. Generated text has no incomplete characters.
 
     Args:
-        ensemble: the trained model, one alone.
+        ensemble: a single trained model.
 
     Raises:
-        ExportError: the task computes in another type than float32.
+        ExportError: the task does not compute in float32.
     """
 
-    shown_metrics = ("bits_per_byte", "word_perplexity", "perplexity")
+    headline_metrics = ("bits_per_byte", "word_perplexity", "perplexity")
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="generator")
@@ -65,14 +65,14 @@ class Generator(Served):
         self._labels = source_token_labels(self._language)
         continuing = TextGenerator(ensemble)
         steps = DecodingSteps(self._language, continuing.single_steps)
-        # Not as attributes: see Served.
+        # Lambdas, because models must not be attributes: see ServableModel.
         self._continuing, self._steps = lambda: continuing, lambda: steps
         self._generation = task.generation
         self._settings = Settings(task.generation)
 
     @property
     def ensemble(self) -> TextGenerator:
-        """The trained model, as it is asked."""
+        """The trained model, answering prompts."""
         return self._continuing()
 
     @property
@@ -84,56 +84,58 @@ class Generator(Served):
         return {TEXT: TEXT}
 
     def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-        """Take the beginnings of some rows."""
-        return sample_prompts(rows, limit=MOST_QUESTIONS)
+        """Return the first words of some rows, as prompts."""
+        return sample_prompts(rows, limit=MAX_QUESTIONS)
 
     def signatures(self) -> dict[str, Any]:
         text, continuation = (tf.TensorSpec([None], tf.string, name=name) for name in (TEXT, CONTINUATION))
         limit = tf.TensorSpec([None], tf.int32, name="max_new_tokens")
         return {
             "serving_default": self._settings.function(self._continue),
-            LOG_PROBABILITIES: self._settings.function(self._tell_tokens),
+            LOG_PROBABILITIES: self._settings.function(self._log_probabilities),
             N_BEST: tf.function(self._search, input_signature=[text, limit], autograph=False),
             SCORE: tf.function(self._score, input_signature=[text, continuation], autograph=False),
             **self._steps().signatures(),
-            # Not what tokens contribute: the gradients of a deep model make an export half as large again.
-            **{name: view for name, view in self.views().items() if name != ATTRIBUTIONS},
+            # Without attributions: the gradients of a deep model would add half to the size of an export.
+            **{name: view for name, view in self.attention_signatures().items() if name != ATTRIBUTIONS},
         }
 
-    def views(self) -> dict[str, Any]:
+    def attention_signatures(self) -> dict[str, Any]:
         text = [tf.TensorSpec([None], tf.string, name=TEXT)]
-        return self._attention(inputs=text, read=self._read, labels=self._labelled, names=self._language.token_bytes)
+        return self._attention(
+            inputs=text, read=self._read, labels=self._label_tokens, names=self._language.token_bytes
+        )
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         text = {"kind": "text", "max_tokens": self._model.max_sequence_length - 1}
         return {"inputs": {TEXT: text}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-        """Ask for the likeliest tokens, as the trained model is asked."""
+        """Return a request for greedy decoding, with the settings of the trained model's predictions."""
         exact = {"temperature": 0.0, "max_new_tokens": MAX_NEW_TOKENS, "repetition_penalty": 1.0}
         exact |= {"presence_penalty": 0.0, "frequency_penalty": 0.0}
-        return {TEXT: [row[TEXT] for row in rows], **self._settings.of_rows(len(rows), **exact)}
+        return {TEXT: [row[TEXT] for row in rows], **self._settings.for_rows(len(rows), **exact)}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Yield a few prompts for each signature."""
-        asked = self.request(self.questions(rows)[:2])
-        texts = asked[TEXT]
-        yield LOG_PROBABILITIES, asked
-        yield N_BEST, {TEXT: texts, "max_new_tokens": asked["max_new_tokens"]}
+        """Yield a request of a few prompts for each signature."""
+        request = self.request(self.questions(rows)[:2])
+        texts = request[TEXT]
+        yield LOG_PROBABILITIES, request
+        yield N_BEST, {TEXT: texts, "max_new_tokens": request["max_new_tokens"]}
         yield SCORE, {TEXT: texts, CONTINUATION: texts}
         yield from self._steps().warm_up(texts)
-        yield "serving_default", {name: values[:1] for name, values in asked.items()}
-        yield "serving_default", asked
+        yield "serving_default", {name: values[:1] for name, values in request.items()}
+        yield "serving_default", request
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Texts are to be the same, and their scores about the same."""
+        """Compare texts for equality and scores within the tolerance."""
         written = decode_tokens(self._language, expected["token_ids"], expected["lengths"])
-        texts = [text.decode() for text in whole_characters(written).numpy()]
+        texts = [text.decode() for text in complete_characters(written).numpy()]
         agree = np.array([ours == theirs for ours, theirs in zip(texts, received[TEXT], strict=True)])
         differences = np.abs(np.asarray(received["score"], np.float64) - expected["scores"])
-        allowed = tolerance * MAX_NEW_TOKENS  # a score is the sum of as many numbers
+        allowed = tolerance * MAX_NEW_TOKENS  # a score is a sum over tokens
         return Comparison(
             wrong=~(agree & (differences <= allowed)),
             report={"text_agreement": float(agree.mean()), "max_score_difference": float(differences.max())},
@@ -144,11 +146,11 @@ class Generator(Served):
         )
 
     def save_assets(self, folder: Path) -> None:
-        """Write the preprocessor's files, and what a program has to know that writes step by step."""
+        """Write the preprocessor's files, and generation.json and token_bytes.json for users of the decoding steps."""
         super().save_assets(folder)
         template = ChatTemplate(system=self._generation.system)
         special = special_token_ids(self._language, template)
-        known = {
+        properties = {
             "context": self._model.max_sequence_length,
             "end_ids": [self._language.end_id],
             **self._steps().sizes,
@@ -156,11 +158,11 @@ class Generator(Served):
             "chat_template": dataclasses.asdict(template) if special else None,
             "defaults": self._settings.defaults,
         }
-        files.write_json(folder / "generation.json", known)
+        files.write_json(folder / "generation.json", properties)
         files.write_json(folder / "token_bytes.json", [token.decode("latin-1") for token in self._language.token_bytes])
 
     def _continue(self, text: tf.Tensor, **settings: tf.Tensor) -> dict[str, tf.Tensor]:
-        texts, written, is_stopped, limit = self._written(text, settings)
+        texts, written, is_stopped, limit = self._generate(text, settings)
         ended = is_stopped | (written.lengths < limit)
         return {
             "text": texts,
@@ -169,15 +171,15 @@ class Generator(Served):
             "finish_reason": tf.where(ended, STOP, LENGTH),
         }
 
-    def _tell_tokens(self, text: tf.Tensor, **settings: tf.Tensor) -> dict[str, tf.Tensor]:
-        _, written, *_ = self._written(text, settings, num_top_logprobs=NUM_LIKELIEST)
+    def _log_probabilities(self, text: tf.Tensor, **settings: tf.Tensor) -> dict[str, tf.Tensor]:
+        _, written, *_ = self._generate(text, settings, num_top_logprobs=NUM_TOP_TOKENS)
         table = tf.constant(self._language.token_bytes)
-        places = tf.range(tf.shape(written.token_ids)[1]) < written.lengths[:, None]
+        positions = tf.range(tf.shape(written.token_ids)[1]) < written.lengths[:, None]
         details = written.details
         return {
-            "token": tf.where(places, tf.gather(table, written.token_ids), ""),
+            "token": tf.where(positions, tf.gather(table, written.token_ids), ""),
             "log_probability": details.log_probabilities,
-            "likeliest": tf.where(places[:, :, None], tf.gather(table, details.top_ids), ""),
+            "likeliest": tf.where(positions[:, :, None], tf.gather(table, details.top_ids), ""),
             "likeliest_log_probability": details.top_logprobs,
         }
 
@@ -187,7 +189,7 @@ class Generator(Served):
             self._model,
             token_ids,
             padding_mask,
-            **self._ends,
+            **self._special_ids,
             max_new_tokens=limit,
             num_beams=self._generation.num_beams,
             length_penalty=self._generation.length_penalty,
@@ -195,65 +197,65 @@ class Generator(Served):
         shape = tf.shape(written.lengths)
         texts = tf.reshape(decode_tokens(self._language, written.token_ids, written.lengths), [-1])
         return {
-            "text": tf.reshape(whole_characters(texts), shape),
+            "text": tf.reshape(complete_characters(texts), shape),
             "score": written.scores,
             "length": written.lengths,
         }
 
     def _score(self, text: tf.Tensor, continuation: tf.Tensor) -> dict[str, tf.Tensor]:
-        before, behind = encode_prompts(self._language, text), self._language.split(continuation)
+        before, after = encode_prompts(self._language, text), self._language.split(continuation)
         starts = tf.reduce_sum(tf.cast(before[1], tf.int32), axis=1)
-        lengths = tf.cast(behind.row_lengths(), tf.int32)
-        whole = tf.concat([tf.RaggedTensor.from_tensor(before[0], starts), behind], axis=1)
-        with tf.control_dependencies([self._fits(starts + lengths)]):
+        lengths = tf.cast(after.row_lengths(), tf.int32)
+        whole = tf.concat([tf.RaggedTensor.from_tensor(before[0], starts), after], axis=1)
+        with tf.control_dependencies([self._check_length(starts + lengths)]):
             token_ids = whole.to_tensor()
         mask = tf.range(tf.shape(token_ids)[1]) < (starts + lengths)[:, None]
         x, _ = self._model.read(token_ids, self._model.empty_cache(tf.shape(token_ids)[0]), mask)
-        places = tf.range(tf.reduce_max(lengths))
-        read = tf.gather(x, tf.minimum(starts[:, None] - 1 + places, tf.shape(x)[1] - 1), batch_dims=1)
-        targets = behind.to_tensor()
+        positions = tf.range(tf.reduce_max(lengths))
+        read = tf.gather(x, tf.minimum(starts[:, None] - 1 + positions, tf.shape(x)[1] - 1), batch_dims=1)
+        targets = after.to_tensor()
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, self._model.next_logits(read))
-        return {"score": -tf.reduce_sum(tf.where(places < lengths[:, None], losses, 0.0), axis=1), "length": lengths}
+        return {"score": -tf.reduce_sum(tf.where(positions < lengths[:, None], losses, 0.0), axis=1), "length": lengths}
 
-    def _written(self, text: tf.Tensor, settings: dict[str, tf.Tensor], **options: Any) -> tuple:
-        """Return the texts, `Decoded`, which were stopped, and how many tokens each might have had."""
+    def _generate(self, text: tf.Tensor, settings: dict[str, tf.Tensor], **options: Any) -> tuple:
+        """Generate; return texts, `Decoded`, whether a stop string ended a text, and length limits."""
         rows = tf.size(text)
-        settings = self._settings.checked(settings, rows)
+        settings = self._settings.validate(settings, rows)
         stop = settings["stop"]
         token_ids, padding_mask, limit = self._prompts(text, settings["max_new_tokens"])
-        sampling, penalties = choice_of(settings)
+        sampling, penalties = sampling_settings(settings)
         written = sample_continuations(
             self._model,
             token_ids,
             padding_mask,
-            **self._ends,
+            **self._special_ids,
             max_new_tokens=limit,
             sampling=sampling,
             penalties=penalties,
-            is_last=ends_with_stop(self._language, stop),
+            is_last=stop_criterion(self._language, stop),
             **options,
         )
-        texts, is_stopped = before_stop(decode_tokens(self._language, written.token_ids, written.lengths), stop)
-        return whole_characters(texts), written, is_stopped, limit
+        texts, is_stopped = cut_at_stop(decode_tokens(self._language, written.token_ids, written.lengths), stop)
+        return complete_characters(texts), written, is_stopped, limit
 
     def _prompts(self, text: tf.Tensor, max_new_tokens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Return the prompts, their masks, and how many tokens may come behind each."""
+        """Return prompts, their masks, and the limits of new tokens."""
         token_ids, padding_mask = encode_prompts(self._language, text)
         lengths = tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1)
-        with tf.control_dependencies([self._fits(lengths + 1)]):
+        with tf.control_dependencies([self._check_length(lengths + 1)]):
             limit = length_limit(self._model, padding_mask, max_new_tokens)
         return token_ids, padding_mask, limit
 
     def _read(self, text: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         token_ids, padding_mask = encode_prompts(self._language, text, parse_chats=True)
-        with tf.control_dependencies([self._fits(tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1))]):
+        with tf.control_dependencies([self._check_length(tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1))]):
             return {TOKEN_IDS: tf.identity(token_ids), PADDING_MASK: padding_mask}, {}
 
-    def _labelled(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _label_tokens(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         token_ids, real = features[TOKEN_IDS], features[PADDING_MASK]
-        return with_segments(self._labels(token_ids, real), tf.zeros_like(token_ids), real)
+        return add_segments(self._labels(token_ids, real), tf.zeros_like(token_ids), real)
 
-    def _fits(self, lengths: tf.Tensor) -> tf.Operation:
+    def _check_length(self, lengths: tf.Tensor) -> tf.Operation:
         context = self._model.max_sequence_length
         row = tf.strings.as_string(tf.argmax(lengths) + 1)
         longest = tf.strings.as_string(tf.reduce_max(lengths))
@@ -262,10 +264,10 @@ class Generator(Served):
             row,
             " needs ",
             longest,
-            f" tokens with what comes behind it; expected at most {context}",
+            f" tokens with its continuation; expected at most {context}",
         ]
         return tf.debugging.Assert(tf.reduce_all(lengths <= context), [tf.strings.join(parts)])
 
     @property
-    def _ends(self) -> dict[str, Any]:
+    def _special_ids(self) -> dict[str, Any]:
         return {"end_id": self._language.end_id, "suppressed_ids": self._language.suppressed_ids}

@@ -1,4 +1,4 @@
-"""One label for each row, as exports answer it."""
+"""The outputs of exports that predict one label per row."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Comparison
-from tfattn.export.served_rows import Outputs
+from tfattn.export.servable_model import Comparison
+from tfattn.export.servable_row_model import Outputs
 from tfattn.features import LABEL_IDS
 from tfattn.tasks.backbone import EXPLANATIONS
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -19,25 +19,23 @@ LABELS_FILE = "labels.txt"
 
 
 class LabelOutputs(Outputs):
-    """The label that rows get, together by the mean of the models' scores.
+    """One label per row. Scores are the mean over the models.
 
-        serving_default   label (B,) string, label_id (B,) int64, scores (B, C) float32; where it is asked for,
-                          probability (B,) float32 of the positive label (of the one that is given, where none is
-                          positive); and as the model has them essential_features (B, E) and column_attention (B, N + M)
-                          float32
+        serving_default   label (B,) string; label_id (B,) int64; scores (B, C) float32; with `with_probability`,
+                          probability (B,) float32 of the positive label (of the predicted label if none is positive);
+                          essential_features (B, E) and column_attention (B, N + M) float32, if the model has them
         classify          classes (B, C) string, scores (B, C) float32
 
     Args:
-        ensemble: the trained models, with their C labels, and the operating point of the positive label, where one was
-            chosen.
-        with_probability: whether `probability` is answered.
+        ensemble: the trained models, with their C labels and the operating point of the positive label, if any.
+        with_probability: whether to return `probability`.
 
     Raises:
         ExportError: a label is empty or has a line break.
     """
 
     method, signature = CLASSIFY, "classify"
-    shown_metrics = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
+    headline_metrics = ("accuracy", "baseline_accuracy", "sensitivity", "specificity", "roc_auc")
 
     def __init__(self, ensemble: TrainedEnsemble, *, with_probability: bool = False):
         check_labels(ensemble.labels)
@@ -46,26 +44,26 @@ class LabelOutputs(Outputs):
         self._threshold = ensemble.operating_point and ensemble.operating_point.threshold
         self._with_probability = with_probability
 
-    def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def name_outputs(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         scores, label_ids = tf.cast(predictions["scores"], tf.float32), tf.cast(predictions[LABEL_IDS], tf.int64)
         outputs = {"label": tf.gather(tf.constant(self.labels), label_ids), "label_id": label_ids, "scores": scores}
         if self._with_probability:
-            asked = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
-            outputs["probability"] = tf.gather(scores, asked, batch_dims=1)
+            selected = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
+            outputs["probability"] = tf.gather(scores, selected, batch_dims=1)
         return outputs | explanations(predictions)
 
-    def of_examples(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        return classes_of(self.labels, outputs)
+    def example_outputs(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        return classify_outputs(self.labels, outputs)
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         positive = None if self._positive_id is None else self.labels[self._positive_id]
         return {"entries": {"scores": list(self.labels)}, "positive": positive, "threshold": self._threshold}
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Labels are to be the same, scores about the same."""
-        return compared(expected, received, labels=self.labels, tolerance=tolerance)
+        """Compare labels for equality and scores within the tolerance."""
+        return compare_labels(expected, received, labels=self.labels, tolerance=tolerance)
 
     def save_assets(self, folder: Path) -> None:
         """Write labels.txt."""
@@ -73,22 +71,22 @@ class LabelOutputs(Outputs):
 
 
 def explanations(predictions: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """Return what a model says about how it came to its prediction."""
+    """Return the outputs of the model that explain its predictions, in float32."""
     return {name: tf.cast(predictions[name], tf.float32) for name in EXPLANATIONS if name in predictions}
 
 
-def classes_of(labels: Sequence[str], outputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """Return the outputs of TF Serving's Classify: every label of every row, with its score."""
+def classify_outputs(labels: Sequence[str], outputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """Return the outputs of TF Serving's Classify: all labels of each row, with scores."""
     scores = outputs["scores"]
     return {"classes": tf.broadcast_to(tf.constant(labels), tf.shape(scores)), "scores": scores}
 
 
 def write_labels(folder: Path, labels: Sequence[str]) -> None:
-    """Write a label per line, in the order of their scores."""
+    """Write labels.txt, one label per line, in the order of the scores."""
     (folder / LABELS_FILE).write_text("".join(f"{label}\n" for label in labels), encoding="utf-8")
 
 
-def compared(
+def compare_labels(
     expected: Mapping[str, np.ndarray],
     received: Mapping[str, Sequence[Any]],
     *,
@@ -98,12 +96,12 @@ def compared(
     """Compare an export's `label` (N,), `label_id` (N,) and `scores` (N, C) with `label_ids` and `scores`.
 
     Raises:
-        ExportError: there are not as many scores as labels.
+        ExportError: the shapes of the scores differ.
     """
     expected_ids, differences = np.asarray(expected["label_ids"]), score_differences(expected, received)
     agree = np.asarray([labels[index] for index in expected_ids]) == np.asarray(received["label"])
     agree &= expected_ids == np.asarray(received["label_id"])
-    return comparison(
+    return label_comparison(
         agree,
         differences,
         tolerance=tolerance,
@@ -112,7 +110,7 @@ def compared(
     )
 
 
-def comparison(
+def label_comparison(
     agree: np.ndarray,
     differences: np.ndarray,
     *,
@@ -120,17 +118,17 @@ def comparison(
     expected: Callable[[int], str],
     received: Callable[[int], str],
 ) -> Comparison:
-    """Make the comparison of labels and scores.
+    """Return the comparison of labels and scores.
 
     Args:
-        agree: (N,) bool, whether the labels of a row are the same.
-        differences: (N,), the largest difference of a score of each row.
-        tolerance: the largest that is allowed.
-        expected, received: the labels of a row in words.
+        agree: (N,) bool, whether the labels of a row are equal.
+        differences: (N,), the largest score difference per row.
+        tolerance: the largest allowed difference.
+        expected, received: return the labels of a row as text.
     """
     largest = float(differences.max())
     return Comparison(
-        wrong=~agree | ~(differences <= tolerance),  # so written, NaN is wrong too
+        wrong=~agree | ~(differences <= tolerance),  # NaN counts as wrong
         report={"label_agreement": float(agree.mean()), "max_score_difference": largest},
         words=f"labels agree on {agree.sum()} of {len(agree)} rows, "
         f"scores differ by at most {largest:.2g} (allowed: {tolerance:g})",
@@ -140,25 +138,25 @@ def comparison(
 
 
 def score_differences(expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]]) -> np.ndarray:
-    """Return the largest difference of a score of each row, (N,).
+    """Return the largest score difference per row, (N,).
 
     Raises:
-        ExportError: there are not as many scores as labels.
+        ExportError: the shapes of the scores differ.
     """
     wanted = np.asarray(expected["scores"], np.float64)
     scores = np.asarray(received["scores"], np.float64).reshape(len(wanted), -1)
     if scores.shape != wanted.shape:
         raise ExportError(
-            "the export predicts in another shape", expected=str(wanted.shape), received=str(scores.shape)
+            "the scores of the export have a different shape", expected=str(wanted.shape), received=str(scores.shape)
         )
     return np.abs(scores - wanted).max(axis=1)
 
 
 def check_labels(labels: Sequence[str]) -> None:
-    """Refuse labels that labels.txt could not hold.
+    """Check that labels can be lines of labels.txt.
 
     Raises:
-        ExportError: one is empty or has a line break.
+        ExportError: a label is empty or has a line break.
     """
     for label in labels:
         if not label or len(label.splitlines()) > 1:

@@ -1,4 +1,4 @@
-"""Any number of labels for each row, as exports answer them."""
+"""The outputs of exports that predict any number of labels per row."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,62 +10,61 @@ import tensorflow as tf
 from tfattn.export.label_outputs import (
     CLASSIFY,
     check_labels,
-    classes_of,
-    comparison,
+    classify_outputs,
     explanations,
+    label_comparison,
     score_differences,
     write_labels,
 )
-from tfattn.export.served import Comparison
-from tfattn.export.served_rows import Outputs
+from tfattn.export.servable_model import Comparison
+from tfattn.export.servable_row_model import Outputs
 from tfattn.features import IS_LABEL
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
 class LabelSetOutputs(Outputs):
-    """The labels that rows get, by the mean of the models' scores and a threshold.
+    """Any number of labels per row: labels whose mean score over the models reaches a threshold.
 
-    A batch needs as many values of every row, so which labels a row gets is said of each label, in the order of
-    labels.txt, which the card of the export and the signature `classify` have too.
+    The labels of a row are a mask over all labels, in the order of labels.txt, so that every row has as many values.
 
-        serving_default   scores (B, C) float32, each between 0 and 1; is_label (B, C) bool, whether a row gets a label;
-                          and as the model has them essential_features (B, E) and column_attention (B, N + M) float32
+        serving_default   scores (B, C) float32, between 0 and 1; is_label (B, C) bool, whether a row has a label;
+                          essential_features (B, E) and column_attention (B, N + M) float32, if the model has them
         classify          classes (B, C) string, scores (B, C) float32
 
     Args:
-        ensemble: the trained models, with their C labels and their threshold.
+        ensemble: the trained models, with C labels and a threshold.
 
     Raises:
         ExportError: a label is empty or has a line break.
     """
 
     method, signature = CLASSIFY, "classify"
-    shown_metrics = ("micro_f1", "baseline_micro_f1", "macro_f1", "subset_accuracy", "micro_average_precision")
+    headline_metrics = ("micro_f1", "baseline_micro_f1", "macro_f1", "subset_accuracy", "micro_average_precision")
 
     def __init__(self, ensemble: TrainedEnsemble):
         check_labels(ensemble.labels)
         self.labels = self.names = ensemble.labels
         self._threshold: float = ensemble.task.threshold
 
-    def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def name_outputs(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         scores = tf.cast(predictions["scores"], tf.float32)
         return {"scores": scores, IS_LABEL: predictions[IS_LABEL], **explanations(predictions)}
 
-    def of_examples(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        return classes_of(self.labels, outputs)
+    def example_outputs(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        return classify_outputs(self.labels, outputs)
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         labels = list(self.labels)
         return {"entries": {"scores": labels, IS_LABEL: labels}, "threshold": self._threshold}
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Scores are to be about the same, and so labels but those whose score is at the threshold."""
+        """Compare scores within the tolerance, and labels for equality except for scores at the threshold."""
         differences, wanted = score_differences(expected, received), np.asarray(expected[IS_LABEL])
         is_near = np.abs(np.asarray(expected["scores"]) - self._threshold) <= tolerance
         agree = ((np.asarray(received[IS_LABEL], bool) == wanted) | is_near).all(axis=1)
-        return comparison(
+        return label_comparison(
             agree,
             differences,
             tolerance=tolerance,

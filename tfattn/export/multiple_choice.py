@@ -1,4 +1,4 @@
-"""What an export can be asked that chooses one of several texts."""
+"""The export of multiple choice: choose one of several texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfattn.export.label_outputs import CLASSIFY, comparison
-from tfattn.export.served import Comparison
-from tfattn.export.served_rows import Outputs, ServedRows
+from tfattn.export.label_outputs import CLASSIFY, label_comparison
+from tfattn.export.servable_model import Comparison
+from tfattn.export.servable_row_model import Outputs, ServableRowModel
 from tfattn.export.text_inputs import TextInputs
 from tfattn.features import CHOICES, LABEL_IDS
 from tfattn.rows import widened
@@ -16,34 +16,34 @@ from tfattn.trained.ensemble import TrainedEnsemble
 
 
 class ChoiceOutputs(Outputs):
-    """Which of the texts of a row was chosen, by the mean of the models' probabilities.
+    """The chosen text of each row, by the mean probability over the models.
 
-    label_id (B,) int64, its number from 0; scores (B, N) float32, the probability of each, 0 where there is none.
+    label_id (B,) int64, the index of the chosen text; scores (B, N) float32, probabilities, 0 for padding.
     """
 
     method, signature = CLASSIFY, "classify"
-    shown_metrics = ("accuracy", "baseline_accuracy")
+    headline_metrics = ("accuracy", "baseline_accuracy")
 
-    def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def name_outputs(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         return {
             "label_id": tf.cast(predictions[LABEL_IDS], tf.int64),
             "scores": tf.cast(predictions["scores"], tf.float32),
         }
 
-    def of_examples(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def example_outputs(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         return {"classes": outputs[CHOICES], "scores": outputs["scores"]}
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Choices are to be the same but where two score alike, and scores about the same."""
-        wanted, scores = (np.asarray(one["scores"], np.float64) for one in (expected, received))
+        """Compare scores within the tolerance, and choices for equality except for ties."""
+        wanted, scores = (np.asarray(outputs["scores"], np.float64) for outputs in (expected, received))
         width = max(wanted.shape[1], scores.shape[1])
-        wanted, scores = (widened(one, [width]) for one in (wanted, scores))
+        wanted, scores = (widened(values, [width]) for values in (wanted, scores))
         chosen, found = np.asarray(expected[LABEL_IDS]), np.asarray(received["label_id"])
         rows = np.arange(len(chosen))
         is_alike = wanted[rows, chosen] - wanted[rows, found] <= 2 * tolerance
-        return comparison(
+        return label_comparison(
             (chosen == found) | is_alike,
             np.abs(wanted - scores).max(axis=1),
             tolerance=tolerance,
@@ -52,16 +52,16 @@ class ChoiceOutputs(Outputs):
         )
 
 
-class ChoicePicker(ServedRows):
-    """Chooses which of several texts fits a context; see TextInputs and ChoiceOutputs.
+class ChoicePicker(ServableRowModel):
+    """An export that chooses the text that fits a context; see TextInputs and ChoiceOutputs.
 
-        serving_default   context (B,), choices (B, N) string -> choice (B,) string, label_id, scores, and truncated
-                          (B,) bool. A choice that is empty is none; a row without any is refused
-        classify          inputs (B,), each a tf.Example with these features -> classes (B, N), scores (B, N)
+        serving_default   context (B,), choices (B, N) string -> choice (B,) string, label_id, scores, truncated (B,)
+                          bool. Empty choices are padding; a row without choices is an error
+        classify          inputs (B,), serialized tf.Examples with these features -> classes (B, N), scores (B, N)
         features, tokens  see TextInputs
 
     Args:
-        ensemble: the trained models, which predict together.
+        ensemble: the trained models.
     """
 
     def __init__(self, ensemble: TrainedEnsemble):
@@ -72,12 +72,12 @@ class ChoicePicker(ServedRows):
         return {"choice": tf.gather(choices, outputs["label_id"], batch_dims=1), **outputs}
 
     def _from_examples(self, inputs: tf.Tensor, answer: Callable) -> dict[str, tf.Tensor]:
-        # Not by `answer`, which tells the one choice and not all.
-        outputs, choices = self._chosen(*self.input_side.of_examples(inputs))
-        return self.output_side.of_examples({CHOICES: choices, **outputs})
+        # `answer` returns only the chosen text, but Classify returns all choices.
+        outputs, choices = self._chosen(*self.input_side.parse_examples(inputs))
+        return self.output_side.example_outputs({CHOICES: choices, **outputs})
 
     def _chosen(self, context: tf.Tensor, choices: tf.Tensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
-        """Return the outputs that are no texts, and the choices as they were read."""
+        """Return the outputs except `choice`, and the choices."""
         has_one = tf.reduce_all(tf.reduce_any(tf.strings.length(choices) > 0, axis=1))
         with tf.control_dependencies([tf.debugging.Assert(has_one, ["a row has no choice"])]):
             choices = tf.identity(choices)

@@ -1,4 +1,4 @@
-"""A number for each row, as exports answer it."""
+"""The outputs of exports that predict a number per row."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.export.label_outputs import explanations
-from tfattn.export.served import Comparison
-from tfattn.export.served_rows import Outputs
+from tfattn.export.servable_model import Comparison
+from tfattn.export.servable_row_model import Outputs
 from tfattn.features import PREDICTIONS
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -16,10 +16,10 @@ REGRESS = "tensorflow/serving/regress"
 
 
 class NumberOutputs(Outputs):
-    """The number that is predicted, in the unit of the training file, the mean of all models'.
+    """One number per row in the unit of the training file, the mean over the models.
 
-        serving_default   prediction (B,) float32; and as the model has them essential_features (B, E) and
-                          column_attention (B, N + M) float32
+        serving_default   prediction (B,) float32; essential_features (B, E) and column_attention (B, N + M) float32, if
+                          the model has them
         regress           outputs (B,) float32
 
     Args:
@@ -28,27 +28,27 @@ class NumberOutputs(Outputs):
 
     method, signature = REGRESS, "regress"
     names = ("prediction",)
-    shown_metrics = ("mean_absolute_error", "baseline_mean_absolute_error", "r2", "pearson", "spearman")
+    headline_metrics = ("mean_absolute_error", "baseline_mean_absolute_error", "r2", "pearson", "spearman")
 
     def __init__(self, ensemble: TrainedEnsemble):
         self._deviation = min(task.deviation for task in ensemble.tasks)
 
-    def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def name_outputs(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         return {"prediction": tf.cast(predictions[PREDICTIONS], tf.float32), **explanations(predictions)}
 
-    def of_examples(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def example_outputs(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         return {"outputs": outputs["prediction"]}
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Numbers are to be about the same, by their own size or the deviation of the training targets."""
+        """Compare numbers within the tolerance, relative to their size or to the deviation of the training targets."""
         wanted = np.asarray(expected[PREDICTIONS], np.float64)
         differences = np.abs(np.asarray(received["prediction"], np.float64) - wanted)
         allowed = tolerance * np.maximum(np.abs(wanted), self._deviation)
         largest = float(differences.max())
         return Comparison(
-            wrong=~(differences <= allowed),  # so written, NaN is wrong too
+            wrong=~(differences <= allowed),  # NaN counts as wrong
             report={"max_difference": largest},
             words=f"predictions differ by at most {largest:.2g} (allowed: {allowed.min():.2g})",
             expected=lambda row: f"{wanted[row]:.8g} within {allowed[row]:.2g}",

@@ -1,4 +1,4 @@
-"""Does the export predict as the trained model did? Asked in a fresh process that knows nothing of tfattn."""
+"""Parity check: compare an export, loaded in a fresh process without tfattn, with the trained model."""
 
 import base64
 import json
@@ -14,14 +14,14 @@ import numpy as np
 
 from tfattn import console
 from tfattn.errors import ExportError
-from tfattn.export.served import Served
+from tfattn.export.servable_model import ServableModel
 
 WORKER = Path(__file__).with_name("parity_worker.py")
 BATCH_SIZE = 32
 
 
 def check(
-    served: Served,
+    served: ServableModel,
     folder: Path,
     *,
     rows: Sequence[Mapping[str, str]],
@@ -31,32 +31,32 @@ def check(
     """Compare the predictions of a SavedModel with those of the trained model.
 
     Args:
-        served: what was exported.
+        served: the exported model.
         folder: the version's folder.
-        rows: N raw rows; `row` says where one stands.
-        expected: what the trained model predicted for these rows, N values by name.
-        tolerance: how far a number may lie off.
+        rows: N raw rows; `row` is the location of a row.
+        expected: predictions of the trained model for the rows, N values by name.
+        tolerance: the largest allowed absolute difference of a number.
 
     Returns:
-        the report: `rows`, `tolerance`, `tensorflow`, and the report of `served.compared`.
+        the report: `rows`, `tolerance`, `tensorflow`, and the report of `served.compare`.
 
     Raises:
-        ExportError: the export cannot be loaded, needs operations that a plain TensorFlow with tensorflow-text does not
-            have, or predicts otherwise; names the first row that differs.
+        ExportError: the export cannot be loaded, needs operations that TensorFlow with tensorflow-text does not have,
+            or predicts differently; the error names the first row that differs.
     """
     request = served.request(rows)
     received, version = _ask(folder, request)
-    comparison = served.compared({**request, **expected}, received, tolerance=tolerance)
+    comparison = served.compare({**request, **expected}, received, tolerance=tolerance)
     console.note(f"parity in a fresh process: {comparison.words}")
     wrong = np.flatnonzero(comparison.wrong)
     if len(wrong):
         first = int(wrong[0])
         raise ExportError(
-            f"the export does not predict as the trained model did on {len(wrong)} of {len(rows)} rows",
+            f"the export and the trained model predict differently on {len(wrong)} of {len(rows)} rows",
             where=rows[first].get("row", f"validation row {first}"),
             expected=comparison.expected(first),
             received=comparison.received(first),
-            remedy="It was not kept. Compare how the rows were prepared with how the export reads them.",
+            remedy="The export was discarded. Compare the preparation of the rows with the export's preprocessing.",
         )
     return {"rows": len(rows), **comparison.report, "tolerance": tolerance, "tensorflow": version}
 
@@ -66,13 +66,13 @@ def _in_base64(data: bytes) -> dict[str, str]:
 
 
 def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> tuple[dict[str, list[Any]], str]:
-    """Return the predictions by output, and the version of TensorFlow that gave them."""
+    """Return the outputs by name, and the version of TensorFlow."""
     with tempfile.TemporaryDirectory() as scratch:
-        request, result = Path(scratch) / "request.json", Path(scratch) / "result.json"
+        request, output = Path(scratch) / "request.json", Path(scratch) / "result.json"
         request.write_text(json.dumps({"batch_size": BATCH_SIZE, "rows": rows}, default=_in_base64))
-        # On the CPU: the accelerator belongs to this process, and may round differently.
+        # On the CPU: this process holds the accelerator, which may also round differently.
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
-        command = [sys.executable, "-I", str(WORKER), str(folder), str(request), str(result)]
+        command = [sys.executable, "-I", str(WORKER), str(folder), str(request), str(output)]
         ended = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
         if ended.returncode:
             lines = ended.stderr.strip().splitlines() or [f"exit status {ended.returncode}"]
@@ -80,14 +80,14 @@ def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> tuple[dict[str, lis
                 "the export does not run in a plain TensorFlow with tensorflow-text",
                 where=str(folder),
                 received=lines[-1],
-                remedy="It was not kept.",
+                remedy="The export was discarded.",
             )
-        told = json.loads(result.read_text())
-    if told["unknown_operations"]:
+        result = json.loads(output.read_text())
+    if result["unknown_operations"]:
         raise ExportError(
             "the export needs operations that a TensorFlow model server does not have",
             expected="operations of TensorFlow and tensorflow-text",
-            received=", ".join(told["unknown_operations"]),
-            remedy="It was not kept. Write the layer with operations of TensorFlow.",
+            received=", ".join(result["unknown_operations"]),
+            remedy="The export was discarded. Write the layer with operations of TensorFlow.",
         )
-    return told["predictions"], told["tensorflow"]
+    return result["predictions"], result["tensorflow"]

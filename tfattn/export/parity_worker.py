@@ -1,4 +1,4 @@
-"""Predicts for rows from an export where there is TensorFlow and tensorflow-text, and nothing of tfattn or Keras.
+"""Predict for rows with an export, using TensorFlow and tensorflow-text, without tfattn and Keras.
 
 A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQUEST is JSON, `{"batch_size": 32,
 "rows": {"text": [...]}}`, where bytes are `{"b64": "..."}`; RESULT becomes JSON too, `{"tensorflow": its version,
@@ -11,9 +11,9 @@ import json
 import sys
 import types
 
-gc.disable()  # to load all this and a model makes no garbage, and it is most of the work
-sys.modules["tfattn"] = None  # even where it is installed: importing it from here on fails
-for name in ("keras", "tensorflow_text.python.keras"):  # nor may it need Keras, which TensorFlow would load
+gc.disable()  # garbage collection takes most of the time of loading, and finds nothing
+sys.modules["tfattn"] = None  # importing it fails from here on, even if it is installed
+for name in ("keras", "tensorflow_text.python.keras"):  # an empty module, so that TensorFlow does not load Keras
     sys.modules[name] = types.ModuleType(name)
 
 import tensorflow as tf  # noqa: E402
@@ -48,20 +48,21 @@ def predict(folder, rows, batch_size):
     predictions = {}
     for start in range(0, num_rows, batch_size):
         batch = {
-            name: tf.constant(list(map(given, values[start : start + batch_size]))) for name, values in rows.items()
+            name: tf.constant(list(map(decode_input, values[start : start + batch_size])))
+            for name, values in rows.items()
         }
         for name, value in signature(**batch).items():
-            predictions.setdefault(name, []).extend(decoded(value.numpy().tolist()))
+            predictions.setdefault(name, []).extend(decode_output(value.numpy().tolist()))
     return predictions
 
 
-def given(value):
+def decode_input(value):
     return base64.b64decode(value["b64"]) if isinstance(value, dict) else value
 
 
-def decoded(value):
+def decode_output(value):
     if isinstance(value, list):
-        return [decoded(item) for item in value]
+        return [decode_output(item) for item in value]
     return value.decode("utf-8") if isinstance(value, bytes) else value
 
 

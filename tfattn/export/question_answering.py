@@ -1,4 +1,4 @@
-"""What an export can be asked that answers questions from a text."""
+"""The export of extractive question answering."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Comparison
-from tfattn.export.token_outputs import ServedTokens
+from tfattn.export.servable_model import Comparison
+from tfattn.export.servable_token_model import ServableTokenModel
 from tfattn.features import ENDS, LOGITS, STARTS
 from tfattn.preprocessing.substrings import substrings
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -16,30 +16,30 @@ from tfattn.trained.ensemble import TrainedEnsemble
 N_BEST = "n_best"
 
 
-class AnswerFinder(ServedTokens):
-    """Finds the part of a text that answers a question.
+class AnswerFinder(ServableTokenModel):
+    """An export that finds the span of a text that answers a question.
 
         serving_default   question (B,), context (B,)
-                          -> answer (B,) string, as it stands in the context; start and end (B,) int32, its first
-                          character, counted in code points, and the one behind its last; score (B,) float32, its
-                          probability; truncated (B,) bool, whether the end of the question was not read. Where there
-                          is no answer it is "" at 0, and the score the probability of that
+                          -> answer (B,) string, a substring of the context; start and end (B,) int32, its first code
+                          point and the code point after its last; score (B,) float32, its probability; truncated (B,)
+                          bool, whether the question was truncated. Without an answer: "", 0, 0, and the probability of
+                          no answer
         n_best            question (B,), context (B,)
-                          -> answer, start, end (B, K), best first, and score (B, K), the probability of each beside the
-                          others and no answer; "" and 0 where there are fewer
+                          -> answer, start, end (B, K), best first, and score (B, K), the probability among these
+                          answers and no answer; padded with "" and 0
         logits            token_ids, padding_mask, segment_ids, each (B, T) int32
                           -> start_logits and end_logits (B, T) float32
 
-    A long context is read in windows, all of which count.
+    A long context is read in windows; answers are taken from all of them.
 
     Args:
-        ensemble: the trained model, one alone.
+        ensemble: a single trained model.
 
     Raises:
-        ExportError: the preprocessing does not read two texts, or the task computes in another type than float32.
+        ExportError: the preprocessing does not read two texts, or the task does not compute in float32.
     """
 
-    shown_metrics = ("f1", "exact_match")
+    headline_metrics = ("f1", "exact_match")
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="answer_finder")
@@ -50,22 +50,22 @@ class AnswerFinder(ServedTokens):
     def check_fields(cls, fields: Sequence[str]) -> None:
         if len(fields) != 2:
             raise ExportError(
-                "a question and a text are read together",
+                "question answering reads two fields",
                 expected="`data.preprocessing.fields: [question, context]`",
                 received=", ".join(fields),
             )
 
-    def found(self) -> dict[str, Any]:
-        return {"serving_default": self._answer, N_BEST: self._several}
+    def text_functions(self) -> dict[str, Any]:
+        return {"serving_default": self._answer, N_BEST: self._n_best}
 
     def logits(self, *tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-        logits = self._runs[0](self._inputs.of_tokens(*tokens))[LOGITS]
+        logits = self._runs[0](self._inputs.token_features(*tokens))[LOGITS]
         return {"start_logits": logits[:, :, 0], "end_logits": logits[:, :, 1]}
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Answers are to be the same but where two score alike, and their scores about the same."""
+        """Compare answers for equality except for ties, and scores within the tolerance."""
         has_answer = np.asarray(expected["has_answer"])
         wanted = [np.where(has_answer, expected[name][:, 0], 0) for name in (STARTS, ENDS)]
         found = [np.asarray(received[name]) for name in ("start", "end")]
@@ -87,7 +87,7 @@ class AnswerFinder(ServedTokens):
         )
 
     def _answer(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
-        features, about = self._inputs.read(texts)
+        features, notes = self._inputs.read(texts)
         found = self._predicted(features, tf.size(texts[0]))
         start, end = (tf.where(found["has_answer"], found[name][:, 0], 0) for name in (STARTS, ENDS))
         return {
@@ -95,10 +95,10 @@ class AnswerFinder(ServedTokens):
             "start": start,
             "end": end,
             "score": found["score"],
-            **about,
+            **notes,
         }
 
-    def _several(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _n_best(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
         features, _ = self._inputs.read(texts)
         found = self._predicted(features, tf.size(texts[0]))
         start, end = found[STARTS], found[ENDS]
@@ -107,6 +107,6 @@ class AnswerFinder(ServedTokens):
 
 
 def _cut(texts: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tf.Tensor:
-    """Cut parts (B, K) out of texts (B,)."""
+    """Return the substrings (B, K) of texts (B,)."""
     ragged = tf.RaggedTensor.from_tensor(starts), tf.RaggedTensor.from_tensor(ends)
     return tf.reshape(substrings(texts, *ragged).values, tf.shape(starts))

@@ -1,4 +1,4 @@
-"""The settings of a request to a language model: tensors of a signature that need not be given."""
+"""Generation settings of a request: optional inputs of a signature."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
-from tfattn.export.written_text import MOST_STOP_BYTES
+from tfattn.export.stop_strings import MAX_STOP_BYTES
 from tfattn.features import TEXT
 from tfattn.sampling_params import MAX_INT, RANGES, Range
 from tfattn.tasks.generation import Generation
@@ -25,15 +25,15 @@ STOP = "stop"
 
 
 class Settings:
-    """What a request may say of each of its rows.
+    """Generation settings per row of a request.
 
         max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty
-                  (B,) as `Generation` has them
-        seed      (B,) int32: equal rows with equal seeds get equal texts, whatever batch they are in; 0 by default
-        stop      (B, n) string: a text ends before the first of them; "" stops nothing
+                  (B,), see `Generation`
+        seed      (B,) int32: equal rows with equal seeds get equal texts in any batch; 0 by default
+        stop      (B, n) string: the text ends before the first stop string; "" is ignored
 
     Args:
-        generation: what they are where a request does not say.
+        generation: the defaults.
     """
 
     names = (*_RANGES, STOP)
@@ -42,20 +42,20 @@ class Settings:
         self.defaults = {name: getattr(generation, name, 0) for name in _RANGES}
 
     def function(self, function: Callable) -> Any:
-        """Make a signature of `function(text, **settings)`; defaults are of one row, for all rows of a request."""
+        """Make a signature of `function(text, **settings)`; defaults are broadcast to all rows of a request."""
         numbers = [tf.TensorSpec([None], _type_of(name), name=name) for name in _RANGES]
         texts = tf.TensorSpec([None], tf.string, name=TEXT), tf.TensorSpec([None, None], tf.string, name=STOP)
         defaults = {spec.name: tf.constant([self.defaults[spec.name]], spec.dtype) for spec in numbers}
         return signature(function, [texts[0], *numbers, texts[1]], defaults | {STOP: tf.zeros([1, 0], tf.string)})
 
-    def of_rows(self, num_rows: int, **values: float) -> dict[str, Any]:
-        """Write settings of a request of some rows, the same for all: defaults but for what is given."""
+    def for_rows(self, num_rows: int, **values: float) -> dict[str, Any]:
+        """Return the same settings for each of `num_rows` rows: `values` and defaults."""
         numbers = {name: [values.get(name, default)] * num_rows for name, default in self.defaults.items()}
         typed = {name: tf.constant(row, _type_of(name)).numpy() for name, row in numbers.items()}
         return {name: array.tolist() for name, array in typed.items()} | {STOP: [[""]] * num_rows}
 
-    def checked(self, settings: Mapping[str, tf.Tensor], rows: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Broadcast settings to B rows, and refuse what makes no sense, with the row and what was received."""
+    def validate(self, settings: Mapping[str, tf.Tensor], rows: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Broadcast settings to B rows, and fail on a value out of range, with its row."""
         numbers = {name: tf.broadcast_to(settings[name], [rows]) for name in _RANGES}
         stop = tf.broadcast_to(settings[STOP], [rows, tf.shape(settings[STOP])[1]])
         length = tf.strings.length(stop)
@@ -64,9 +64,9 @@ class Settings:
             most = tf.reduce_max(tf.pad(length, [[0, 0], [0, 1]]), axis=1)
             return tf.strings.join([tf.strings.as_string(most), " bytes"])
 
-        is_short = tf.reduce_all(length <= MOST_STOP_BYTES, axis=1)
-        short = Check(is_short, f"{STOP}: expected strings of at most {MOST_STOP_BYTES} bytes", longest)
-        with tf.control_dependencies([refuse([*within(numbers, _RANGES), short])]):
+        is_short = tf.reduce_all(length <= MAX_STOP_BYTES, axis=1)
+        short = Check(is_short, f"{STOP}: expected strings of at most {MAX_STOP_BYTES} bytes", longest)
+        with tf.control_dependencies([assert_checks([*range_checks(numbers, _RANGES), short])]):
             return {name: tf.identity(values) for name, values in (numbers | {STOP: stop}).items()}
 
 
@@ -88,20 +88,20 @@ def signature(
     return tf.function(named, input_signature=specs, autograph=False)
 
 
-def choice_of(settings: Mapping[str, tf.Tensor]) -> tuple[Sampling, Penalties]:
-    """Return how each row draws its tokens, and which get less likely, of its settings (B,) by their names."""
+def sampling_settings(settings: Mapping[str, tf.Tensor]) -> tuple[Sampling, Penalties]:
+    """Return sampling parameters and penalties per row from settings (B,) by name."""
     own = {name: settings[name] for name in Sampling._fields if name != "stream"}
     sampling = Sampling(stream=tf.zeros_like(settings["seed"]), **own)
     return sampling, Penalties(*(settings[f"{name}_penalty"] for name in Penalties._fields))
 
 
 class Check(NamedTuple):
-    """What each row of a request has to be.
+    """A condition on each row of a request.
 
     Attributes:
         is_right: (B,) bool.
-        expected: of what, and what.
-        received: returns what was received instead, (B,) string.
+        expected: the name of the value and its expected range.
+        received: returns the received values, (B,) string.
     """
 
     is_right: tf.Tensor
@@ -109,8 +109,8 @@ class Check(NamedTuple):
     received: Callable[[], tf.Tensor]
 
 
-def within(numbers: Mapping[str, tf.Tensor], ranges: Mapping[str, Range]) -> list[Check]:
-    """Return the checks that numbers (B,) are within their ranges; what is not a number is not."""
+def range_checks(numbers: Mapping[str, tf.Tensor], ranges: Mapping[str, Range]) -> list[Check]:
+    """Return checks that numbers (B,) are within their ranges; NaN fails."""
     return [
         Check(
             (numbers[name] >= low) & (numbers[name] <= high),
@@ -121,11 +121,11 @@ def within(numbers: Mapping[str, tf.Tensor], ranges: Mapping[str, Range]) -> lis
     ]
 
 
-def refuse(checks: Sequence[Check]) -> tf.Tensor:
-    """Refuse a request that fails a check, with the row and what was received; nothing is worded of one that does not.
+def assert_checks(checks: Sequence[Check]) -> tf.Tensor:
+    """Fail if a check fails, with the row and the received value; messages are only built on failure.
 
     Returns:
-        a tensor to wait for.
+        a tensor to use as control dependency.
     """
 
     def refused() -> tf.Tensor:
@@ -138,10 +138,10 @@ def refuse(checks: Sequence[Check]) -> tf.Tensor:
 
 def _assertion(check: Check) -> tf.Operation:
     row = tf.argmax(tf.cast(~check.is_right, tf.int32))
-    # Joined, so that there is something to say of no rows.
+    # reduce_join also handles a request of no rows.
     received = tf.strings.reduce_join(check.received()[row : row + 1])
-    said = tf.strings.join([check.expected, ", received ", received, " in row ", tf.strings.as_string(row + 1)])
-    return tf.debugging.Assert(tf.reduce_all(check.is_right), [said])
+    message = tf.strings.join([check.expected, ", received ", received, " in row ", tf.strings.as_string(row + 1)])
+    return tf.debugging.Assert(tf.reduce_all(check.is_right), [message])
 
 
 def _type_of(name: str) -> tf.DType:

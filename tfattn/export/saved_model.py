@@ -1,4 +1,4 @@
-"""A SavedModel that appears under its version only when it is complete and predicts as the trained model did."""
+"""Writing, checking and publishing versions of a SavedModel."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,20 +15,20 @@ from tfattn import console, files
 from tfattn.errors import DataError, ExportError
 from tfattn.export import card, parity, serving_config, warmup
 from tfattn.export.section import Export
-from tfattn.export.served import Served
+from tfattn.export.servable_model import ServableModel
 from tfattn.formats.training_file import TrainingFile
 from tfattn.graphs import operations
 
 
 class VersionManifest(files.Manifest):
-    """What the manifest of a version says beside its files: the model's name, and what it is made of."""
+    """The manifest of a version: the model's name, and the identity of its weights and settings in `made_of`."""
 
     model: str
     made_of: str
 
 
 def export(
-    served: Served,
+    served: ServableModel,
     *,
     name: str,
     section: Export,
@@ -40,39 +40,39 @@ def export(
     measured_on: str = "",
     made_of: str = "",
 ) -> Path:
-    """Write `<folder>/<name>/<version>/` as TF Serving wants it, checked before it appears.
+    """Write `<folder>/<name>/<version>/` for TF Serving, verified before it becomes visible.
 
-        saved_model.pb, variables/, assets/   the names of labels, and what the preprocessing has learned
-        assets.extra/   tf_serving_warmup_requests   what a server answers before the version counts as available
-                        parity.json                  how it compares with the trained model
-                        operations.txt               every operation it consists of
-                        config.yaml, source.json     the pipeline that made it; how the file that trained it was read
-                        card.json                    what a person wants to know who tries it
-                        weights.json                 the names of its tensors, for models that start from it
+        saved_model.pb, variables/, assets/   the graph, its weights, and the files of the preprocessing and labels
+        assets.extra/   tf_serving_warmup_requests   warm-up requests of the server
+                        parity.json                  the comparison with the trained model
+                        operations.txt               all operations of the graph
+                        config.yaml, source.json     the configuration of the pipeline; how the source file was read
+                        card.json                    the model card
+                        weights.json                 the names of the weights, for models initialized from them
         manifest.json   size and SHA-256 of each file
 
-    A version is written to a temporary folder, checked there and renamed: a server never sees half of one, and after
-    any failure nothing has changed. Only then are versions beyond `keep` deleted and models.config is written anew.
+    A version is written to a temporary folder, verified there, and renamed, so that servers never see a partial version
+    and failures change nothing. Afterwards, versions beyond `keep` are deleted and models.config is rewritten.
 
     Args:
-        served: the signatures, which own the tasks and the preprocessing.
+        served: the model to export.
         name: the model's name, a folder name.
         section: the `export:` section.
-        rows: raw validation rows, such as {"text": ..., "row": "reports.csv:12"}; other keys are not read. They are
-            also the examples for the warm-up.
-        expected: what the trained model predicted for them, in float32, N values by name.
+        rows: raw validation rows, such as {"text": ..., "row": "reports.csv:12"}, for the comparison and the warm-up;
+            other keys are ignored.
+        expected: float32 predictions of the trained model for the rows, N values by name.
         config: the resolved configuration, as YAML.
-        trained_on: how the source file was read, so that files like it can be read.
-        metrics: what the evaluation measured, by the names of metrics.json.
-        measured_on: the split that was measured.
-        made_of: says what weights and settings it is made of; `exported` finds it by that.
+        trained_on: how the source file was read, so that similar files can be read.
+        metrics: results of the evaluation, by the names of metrics.json.
+        measured_on: the evaluated split.
+        made_of: the identity of the weights and settings; `find_export` searches for it.
 
     Returns:
         the version's folder.
 
     Raises:
-        ExportError: the version stands already, or the predictions differ.
-        SavedModelError: an operation is refused.
+        ExportError: the version exists, or the predictions differ.
+        SavedModelError: the graph has a forbidden operation.
 
     Example:
         >>> served = TextClassifier(TrainedEnsemble([(preprocessor, task)]))
@@ -80,7 +80,7 @@ def export(
         PosixPath('saved_models/reports/1753869876')
     """
     if not rows:
-        raise ExportError("there is no validation row to hold the export against", remedy="Set data.split.validation.")
+        raise ExportError("there is no validation row to compare the export on", remedy="Set data.split.validation.")
     assert all(len(values) == len(rows) for values in expected.values())
     folder = Path(section.folder)
     with files.lock(folder / name):
@@ -103,20 +103,20 @@ def export(
     return target
 
 
-def exported(name: str, section: Export, made_of: str) -> Path | None:
-    """Find the newest version of a model that is made of this, None where there is none; damaged ones do not count."""
+def find_export(name: str, section: Export, made_of: str) -> Path | None:
+    """Return the newest intact version with this identity, or None."""
     for version in reversed(files.numbered(Path(section.folder) / name).values()):
         try:
             if files.read_manifest(version, VersionManifest)["made_of"] == made_of:
                 files.verify(version)
                 return version
         except DataError as error:
-            console.note(f"passed over a damaged export: {error.where}: {error.what}")
+            console.note(f"skipped a damaged export: {error.where}: {error.what}")
     return None
 
 
 def finish(version: Path, section: Export) -> None:
-    """Do what an export does once its version has appeared: remove old ones and write models.config."""
+    """Remove old versions and write models.config, the last steps of an export."""
     with files.lock(version.parent):
         _finish(version, section)
 
@@ -129,11 +129,11 @@ def _finish(target: Path, section: Export) -> None:
     console.note(f"exported {target}")
 
 
-def _save(served: Served, folder: Path) -> None:
+def _save(served: ServableModel, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         served.save_assets(Path(scratch))
         served.assets = [tf.saved_model.Asset(str(path)) for path in sorted(Path(scratch).rglob("*")) if path.is_file()]
-        # Nobody trains an export further: gradients of its own functions would double the time.
+        # Exports are not trained further; saving gradients of functions doubles the time.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(served, str(folder), signatures=served.signatures(), options=options)
         del served.assets
@@ -141,7 +141,7 @@ def _save(served: Served, folder: Path) -> None:
 
 
 def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
-    """TensorFlow names every signature's method "predict"; TF Serving answers Classify only where it is "classify"."""
+    """Set the methods of signatures: TensorFlow always writes "predict", but TF Serving's Classify needs "classify"."""
     path = folder / "saved_model.pb"
     saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     for signature, method in methods.items():
@@ -152,13 +152,13 @@ def _name_methods(folder: Path, methods: Mapping[str, str]) -> None:
 
 
 def _operations(folder: Path) -> list[str]:
-    """List the names of all that it consists of."""
+    """Return the names of all operations of the graph, or fail for a forbidden operation."""
     (meta_graph,) = parse_saved_model(str(folder)).meta_graphs
     return operations.check(meta_graph, remedy="Use operations of TensorFlow and tensorflow-text that only compute.")
 
 
 def _check(
-    served: Served,
+    served: ServableModel,
     folder: Path,
     section: Export,
     rows: Sequence[Mapping[str, str]],

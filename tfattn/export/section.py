@@ -1,4 +1,4 @@
-"""The `export:` section: where the SavedModel goes, under which version, and how strictly it is checked."""
+"""The `export:` section: folder, version and verification of the SavedModel."""
 
 import time
 from pathlib import Path
@@ -11,16 +11,16 @@ from tfattn.errors import ExportError
 
 
 class Export:
-    """Where an export goes and when it counts as right.
+    """Export settings.
 
     Args:
-        folder: the folder of all exported models; this one becomes <folder>/<name>/<version>/.
-        version: "timestamp" (seconds since 1970), "next" (one more than the newest), or a number that is not taken yet.
-        keep: how many versions of a model stay; older ones are deleted once the new one is verified.
-        parity_rows: on how many validation rows, taken evenly, the export is held against the trained model.
-        tolerance: how far a score of the export may lie from the trained model's.
-        served_from: the folder under which a TensorFlow model server sees `folder`; it goes into models.config. The
-            default is where TF Serving's container images look.
+        folder: the folder of all exported models; an export is <folder>/<name>/<version>/.
+        version: "timestamp" (seconds since 1970), "next" (the newest version plus one), or an unused number.
+        keep: the number of versions of a model to keep; older versions are deleted after the new version is verified.
+        parity_rows: the number of evenly spaced validation rows on which export and trained model are compared.
+        tolerance: the largest allowed absolute difference of a score between export and trained model.
+        served_from: the path of `folder` for a TensorFlow model server, written to models.config. The default is the
+            path in TF Serving's container images.
 
     Example:
         >>> Export(folder="saved_models", version="next").next_version("factory_reports")
@@ -45,10 +45,10 @@ class Export:
         self.served_from = served_from
 
     def next_version(self, name: str) -> int:
-        """Choose the version that a new export of this model gets.
+        """Return the version of a new export of this model.
 
         Raises:
-            ExportError: the configuration names a version that stands already; servers never read one twice.
+            ExportError: the configured version exists; servers never read a version twice.
         """
         taken = files.numbered(Path(self.folder) / name)
         after = max(taken, default=0) + 1
@@ -58,7 +58,7 @@ class Export:
             return after
         if self.version in taken:
             raise ExportError(
-                "this version stands already",
+                "this version exists already",
                 where=str(taken[self.version]),
                 expected=f"a free number, such as {after}",
                 received=str(self.version),

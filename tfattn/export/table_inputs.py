@@ -1,4 +1,4 @@
-"""Named columns of a table, as requests hold them."""
+"""The inputs of exports that read tables: one input per column."""
 
 import json
 import math
@@ -9,33 +9,31 @@ from typing import Any
 import tensorflow as tf
 
 from tfattn.errors import ExportError
-from tfattn.export.served import Columns
-from tfattn.export.served_rows import Features, Inputs
+from tfattn.export.servable_row_model import Features, Inputs
 from tfattn.features import COLUMN_ATTENTION, SEGMENTS
 from tfattn.formats.numbers import read
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.vocabulary import START
 from tfattn.trained.ensemble import TrainedEnsemble
 
-MOST_VALUES = 1000  # of a category: among more nobody looks for one in a list
-WARM_UP_ROWS = (1, 2, 4, 8, 16, 32)
-INPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")  # what TensorFlow keeps as it is
+MAX_VALUES = 1000  # of a category that the card lists; longer lists are of no use in a form
+INPUT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")  # names that TensorFlow does not change
 
 
 class TableInputs(Inputs):
-    """Numeric columns (B,) float32, NaN where missing; categorical columns (B,) string.
+    """Numeric columns (B,) float32, NaN if missing; categorical columns (B,) string.
 
-    `outside_training_range` and `unknown_categories` (B,) string name the columns, with commas, whose number or
-    category is not as in training: a number below or above all that training rows had, a category that none of them
-    had, and either if it is missing where it never was; of several members, all must say so. Such rows are answered; a
-    number that is infinite is refused with row and column.
+    Two outputs (B,) string list columns with values unlike the training data, separated by commas:
+    `outside_training_range` lists numbers outside of the training range, `unknown_categories` lists categories that no
+    training row has. Both include values that are missing in a column without missing training values. With several
+    members a column is listed if all members list it. Predictions are made for such rows too. Infinite numbers are an
+    error, which names row and column.
 
     Args:
-        ensemble: the trained models, which read the same columns, each scaled as its own training rows were.
+        ensemble: the trained models, which read the same columns; each member has its own scaling.
 
     Raises:
-        ExportError: a column's name cannot be an input's: these are of ASCII letters, digits, `_`, `-` and `.`, begin
-            with a letter or digit, and differ in more than case and punctuation.
+        ExportError: a column's name cannot be an input name; see `check_names`.
     """
 
     def __init__(self, ensemble: TrainedEnsemble):
@@ -50,17 +48,18 @@ class TableInputs(Inputs):
 
     def read(self, columns: Sequence[tf.Tensor]) -> tuple[list[Features], dict[str, tf.Tensor]]:
         fields = dict(zip(self.names, columns, strict=True))
-        numbers = [table.numbers(fields) for table in self.preprocessors]
-        features = [table.features(some, fields) for table, some in zip(self.preprocessors, numbers, strict=True)]
-        outside = [table.outside(some) for table, some in zip(self.preprocessors, numbers, strict=True)]
-        unseen = [table.unseen(some) for table, some in zip(self.preprocessors, features, strict=True)]
+        tables = self.preprocessors
+        numbers = [table.numbers(fields) for table in tables]
+        features = [table.features(values, fields) for table, values in zip(tables, numbers, strict=True)]
+        outside = [table.outside(values) for table, values in zip(tables, numbers, strict=True)]
+        unseen = [table.unseen(values) for table, values in zip(tables, features, strict=True)]
         return features, {
-            "outside_training_range": _named(self._table.numeric, outside),
-            "unknown_categories": _named(self._table.categorical, unseen),
+            "outside_training_range": _marked_columns(self._table.numeric, outside),
+            "unknown_categories": _marked_columns(self._table.categorical, unseen),
         }
 
     def labels(self, features: Features) -> dict[str, tf.Tensor]:
-        """Name the tokens of a row: [CLS], then its columns, each of which is a word."""
+        """Label the tokens of a row: [CLS], then one token and word per column."""
         names = tf.constant([START, *self._table.numeric, *self._table.categorical])
         rows = tf.shape(next(iter(features.values())))[0]
         tokens = tf.broadcast_to(names, [rows, tf.size(names)])
@@ -72,21 +71,17 @@ class TableInputs(Inputs):
             SEGMENTS: tf.zeros_like(tokens, tf.int32),
         }
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         return {
-            "inputs": {name: self._known(name) for name in self.names},
+            "inputs": {name: self._column_metadata(name) for name in self.names},
             "entries": {COLUMN_ATTENTION: list(self.names)},
         }
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
         return {name: [self._value(name, row[name]) for row in rows] for name in self.names}
 
-    def warm_up(self, rows: Sequence[Mapping[str, str]]) -> list[Columns]:
-        """Batches of several sizes."""
-        return [self.request([rows[number % len(rows)] for number in range(count)]) for count in WARM_UP_ROWS]
-
-    def _known(self, name: str) -> dict[str, Any]:
-        """Describe a column as all members know it together."""
+    def _column_metadata(self, name: str) -> dict[str, Any]:
+        """Return the metadata of a column, merged over all members."""
         if name in self._table.numeric:
             columns = [table.numeric_columns[name] for table in self.preprocessors]
             seen = [column.seen for column in columns]
@@ -99,7 +94,7 @@ class TableInputs(Inputs):
         values = list(dict.fromkeys(value for table in self.preprocessors for value in table.categories[name]))
         return {
             "kind": "category",
-            "values": values if len(values) <= MOST_VALUES else None,
+            "values": values if len(values) <= MAX_VALUES else None,
             "no_value": min(self._table.missing, default=None, key=len),
         }
 
@@ -110,26 +105,27 @@ class TableInputs(Inputs):
         return math.nan if number is None else number
 
 
-def _named(columns: Sequence[str], marked: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Join the names, with commas, of those of K columns that all members mark, (B, K) bool each: (B,) string."""
+def _marked_columns(columns: Sequence[str], marked: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Join the names of the columns that all members mark, (B, K) bool each, with commas: (B,) string."""
     names = tf.constant([f"{name}, " for name in columns], tf.string)
     joined = tf.strings.reduce_join(tf.where(tf.reduce_all(tf.stack(marked), axis=0), names, ""), axis=1)
     return tf.strings.regex_replace(joined, ", $", "")
 
 
 def check_names(columns: Sequence[str]) -> None:
-    """Refuse columns whose names TensorFlow cannot tell apart, or would change.
+    """Check that TensorFlow can use column names as input names.
 
     Raises:
-        ExportError: names the column.
+        ExportError: a name has characters other than ASCII letters, digits, `_`, `-` and `.`, does not start with a
+            letter or digit, or differs from another name only in case and punctuation.
     """
     taken: dict[str, str] = {}
     for column in columns:
-        # TensorFlow calls the inputs by such names inside, without regard to case.
+        # TensorFlow's internal, case-insensitive name of the input.
         inner = re.sub("[.-]", "_", column).lower()
         if not INPUT_NAME.fullmatch(column) or column == "self":
             raise ExportError(
-                f"the column `{column}` cannot be an input of that name",
+                f"the column `{column}` cannot be the name of an input",
                 expected="ASCII letters, digits, `_`, `-` and `.`, first a letter or digit, other than `self`",
                 received=repr(column),
                 remedy=_renaming(column),
@@ -144,7 +140,7 @@ def check_names(columns: Sequence[str]) -> None:
 
 
 def _renaming(column: str, *, avoid: str = "") -> str:
-    """How a column is read under another name, in the same file."""
+    """Return a remedy that reads the column under another name."""
     plain = re.sub("[^A-Za-z0-9]+", "_", column).strip("_")
     name = plain if plain.lower() not in ("", "self", avoid) else f"{plain or 'column'}_2"
-    return f"Name it in `data.source.fields`, such as `{name}: {json.dumps(column, ensure_ascii=False)}`."
+    return f"Rename it in `data.source.fields`, such as `{name}: {json.dumps(column, ensure_ascii=False)}`."

@@ -1,4 +1,4 @@
-"""Texts, or pairs of them, as requests hold them."""
+"""The inputs of exports that read texts or pairs of texts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfattn.export.attention import with_segments
-from tfattn.export.lengths import one_of_each_length
-from tfattn.export.served import Columns
-from tfattn.export.served_rows import Features, Inputs, ServedRows
+from tfattn.export.attention import add_segments
+from tfattn.export.servable_model import Columns
+from tfattn.export.servable_row_model import Features, Inputs, ServableRowModel
+from tfattn.export.warmup import sample_each_length
 from tfattn.features import CHARACTER_IDS, ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 from tfattn.formats.columns import even
 from tfattn.ops.pooling import mean_by_row
@@ -22,32 +22,30 @@ TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
 
 
 class TextInputs(Inputs):
-    """Raw texts; and two more signatures.
+    """Raw texts. Adds two signatures:
 
-        features   as serving_default -> encoded (B, D) float32, what the head reads; of several members, one after the
-                   other
-        tokens     token_ids, padding_mask, segment_ids, each (B, T) int32, and of words that are spelled character_ids
-                   (B, T, 50) int32 -> the outputs of serving_default but `truncated`; more tokens than the model takes
-                   are refused
+        features   inputs of serving_default -> encoded (B, D) float32, the input of the head; members are concatenated
+        tokens     token_ids, padding_mask, segment_ids, each (B, T) int32, and for character-based vocabularies
+                   character_ids (B, T, 50) int32 -> outputs of serving_default without `truncated`; more tokens than
+                   the model takes are an error
 
-    Where each row has several texts (B, N) of the last input, an empty one is none, `encoded` is (B, N, D), and tokens
+    An input in `lists` has several texts per row, (B, N): empty strings are padding, `encoded` is (B, N, D), and tokens
     are (B, N, T).
 
-    Batches are padded to their longest row. Empty text is predicted like any other. `truncated` (B,) bool says whether
-    a text was too long and its end was not read. Of a text that is read in windows, predictions are the mean of those
-    of its windows.
+    Batches are padded to their longest row. Empty texts are valid. The output `truncated` (B,) bool is true for rows
+    with a truncated text. The prediction for a text that is read in windows is the mean over its windows.
 
-    Masks: `tokens` ignores what stands where padding_mask is 0. It also ignores a run of a row's first token at the end
-    of that row: a server that batches requests of unequal length pads each input, the mask too, with its first element.
-    So of several texts those at the end that repeat the first are none.
+    Masks: `tokens` ignores positions with a padding_mask of 0, and repetitions of a row's first token at its end: a
+    server that batches requests of unequal length pads every input, the mask included, with its first element.
+    Therefore, texts at the end of a list that repeat its first text are padding too.
 
     Args:
-        ensemble: the trained models, which read tokens of the same vocabulary.
-        lists: the inputs of which each row has several texts: the last one, or none.
+        ensemble: the trained models, which share a vocabulary.
+        lists: the inputs with several texts per row: the last input, or none.
     """
 
     def __init__(self, ensemble: TrainedEnsemble, *, lists: Collection[str] = ()):
-        self.preprocessors = ensemble.preprocessors[:1]  # all of them have the same
+        self.preprocessors = ensemble.preprocessors[:1]  # all members share it
         self.names = tuple(ensemble.preprocessor.fields)
         self.lists = frozenset(lists)
         self._labels = source_token_labels(ensemble.preprocessor)
@@ -64,16 +62,16 @@ class TextInputs(Inputs):
         }
         return self._for_each(self._features(fields)), {"truncated": self.preprocessors[0].truncated(fields)}
 
-    def shown(self, *columns: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
-        """Read texts; of one that takes several windows the first alone, and it counts as truncated."""
-        features, about = self.read(columns)
-        return first_of_rows(features[0], about["truncated"])
+    def read_for_attention(self, *columns: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
+        """Convert texts to the features of their first window; texts with more windows count as truncated."""
+        features, notes = self.read(columns)
+        return first_example_of_rows(features[0], notes["truncated"])
 
     def labels(self, features: Features) -> dict[str, tf.Tensor]:
         real = features[PADDING_MASK]
-        return with_segments(self._labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
+        return add_segments(self._labels(features[TOKEN_IDS], real), features[SEGMENT_IDS], real)
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         most = self.preprocessors[0].max_tokens
         kinds = {name: "texts" if name in self.lists else "text" for name in self.names}
         return {"inputs": {name: {"kind": kind, "max_tokens": most} for name, kind in kinds.items()}, "entries": {}}
@@ -82,31 +80,31 @@ class TextInputs(Inputs):
         return {name: even([row[name] for row in rows]) for name in self.names}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> list[Columns]:
-        """Choose a row of every length there may be, each alone and all together."""
-        chosen = one_of_each_length(self._lengths, self.request(rows))
+        """Return a batch per sample length, then a batch of all of them."""
+        chosen = sample_each_length(self._lengths, self.request(rows))
         alone = [
-            {name: [values[place]] for name, values in chosen.items()} for place in range(len(chosen[self.names[0]]))
+            {name: [values[index]] for name, values in chosen.items()} for index in range(len(chosen[self.names[0]]))
         ]
         return [*alone, chosen]
 
-    def signatures(self, served: ServedRows) -> dict[str, Any]:
+    def signatures(self, served: ServableRowModel) -> dict[str, Any]:
         def encode(*texts: tf.Tensor) -> dict[str, tf.Tensor]:
             features, _ = self.read(texts)
             encoded = tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=-1)
             rows = features[0].get(EXAMPLE_ROWS)
             return {ENCODED: encoded if rows is None else mean_by_row(encoded, rows, tf.size(texts[0]))}
 
-        def answer(*tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-            return served.answered(self._for_each(self.of_tokens(*tokens)), tf.shape(tokens[0])[0])
+        def predict(*tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+            return served.predict(self._for_each(self.token_features(*tokens)), tf.shape(tokens[0])[0])
 
         return {
             "features": tf.function(encode, input_signature=self.specs, autograph=False),
-            "tokens": tf.function(answer, input_signature=self.token_specs, autograph=False),
+            "tokens": tf.function(predict, input_signature=self.token_specs, autograph=False),
         }
 
     @property
     def token_specs(self) -> list[tf.TensorSpec]:
-        """What `of_tokens` takes, in order."""
+        """The tensor specs of the arguments of `token_features`."""
         shape = [None] * (2 + len(self.lists))
         specs = [tf.TensorSpec(shape, tf.int32, name=name) for name in TOKENS]
         if self.preprocessors[0].spells:
@@ -118,12 +116,12 @@ class TextInputs(Inputs):
         yield "tokens", self.tokens(columns)
 
     def tokens(self, fields: Columns) -> dict[str, tf.Tensor]:
-        """Raw fields, B values each, as the signature `tokens` takes them, each (B, T) int32."""
+        """Convert raw fields, B values each, to the inputs of the signature `tokens`, each (B, T) int32."""
         features = self._features({name: tf.constant(fields[name], tf.string) for name in self.names})
         return {spec.name: tf.cast(features[spec.name], tf.int32) for spec in self.token_specs}
 
     def _lengths(self, fields: Columns) -> np.ndarray:
-        """Count the tokens of each row, those of all of its windows; of several texts those of the longest."""
+        """Return the number of tokens per row, summed over windows, and of the longest text for lists."""
         features = self._features({name: tf.constant(fields[name], tf.string) for name in self.names})
         tokens = np.sum(features[PADDING_MASK], axis=-1)
         tokens = tokens.max(axis=1) if self.lists else tokens
@@ -136,20 +134,20 @@ class TextInputs(Inputs):
     def _for_each(self, features: Features) -> list[Features]:
         return [features] * self._models
 
-    def of_tokens(
+    def token_features(
         self, token_ids: tf.Tensor, padding_mask: tf.Tensor, segment_ids: tf.Tensor, *character_ids: tf.Tensor
     ) -> Features:
-        """Turn the inputs of the signature `tokens` into features; more than the model takes fail."""
+        """Convert the inputs of the signature `tokens` to features; sequences that are too long fail."""
         length = tf.shape(token_ids)[-1]
         first = token_ids[..., :1]
-        if self.lists:  # a text that is not there has no first token, but others of its row have
+        if self.lists:  # padding texts have no first token; use that of the row's other texts
             first = tf.reduce_max(first, axis=1, keepdims=True)
         too_long = f"sequences may be up to {self._max_length} tokens long"
         with tf.control_dependencies([tf.debugging.assert_less_equal(length, self._max_length, too_long)]):
             real = tf.logical_and(tf.cast(padding_mask, tf.bool), tf.logical_not(_padded_by_server(token_ids, first)))
-        if self.lists:  # a text of which nothing is left but its first token is one that the server has added
+        if self.lists:  # a text with only a first token was added by the server
             real = tf.logical_and(real, tf.reduce_sum(tf.cast(real, tf.int32), axis=-1, keepdims=True) > 1)
-        # Whatever was sent for padding, it need not be a token of the vocabulary.
+        # Padding values need not be in the vocabulary.
         return {
             TOKEN_IDS: tf.where(real, token_ids, 0),
             PADDING_MASK: real,
@@ -158,19 +156,19 @@ class TextInputs(Inputs):
         }
 
 
-def first_of_rows(features: Features, truncated: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
-    """Return the first example of each of B rows, and whether a row is cut or has more than that, (B,)."""
+def first_example_of_rows(features: Features, truncated: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
+    """Return the first example of each of B rows, and whether the row is truncated or has further examples, (B,)."""
     if EXAMPLE_ROWS not in features:
         return features, {"truncated": truncated}
     rows = features[EXAMPLE_ROWS]
     numbers = tf.range(tf.size(truncated), dtype=rows.dtype)
-    first, behind = (tf.searchsorted(rows, numbers, side=side) for side in ("left", "right"))
+    first, after = (tf.searchsorted(rows, numbers, side=side) for side in ("left", "right"))
     read = {name: tf.gather(features[name], first) for name in TOKENS}
-    return read, {"truncated": truncated | (behind - first > 1)}
+    return read, {"truncated": truncated | (after - first > 1)}
 
 
 def _padded_by_server(values: tf.Tensor, first: tf.Tensor) -> tf.Tensor:
-    """Find where rows end in repetitions of their first value; no text does, it ends in another: (..., T) bool."""
+    """Return a mask (..., T) of repetitions of the first value at the end of rows; real texts end in another token."""
     repeats = tf.cast(tf.equal(values, first), tf.int32)
     run = tf.math.cumprod(repeats, axis=-1, reverse=True)
     is_first = tf.equal(tf.range(tf.shape(values)[-1]), 0)

@@ -1,4 +1,4 @@
-"""What an exported ELMo can be asked: the vectors of the words of texts."""
+"""The export of ELMo: contextual word vectors."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,52 +7,52 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from tfattn.export.lengths import one_of_each_length
-from tfattn.export.served import Columns, Comparison, Served
+from tfattn.export.servable_model import Columns, Comparison, ServableModel
+from tfattn.export.warmup import sample_each_length
 from tfattn.features import HIDDEN_STATES, PADDING_MASK
 from tfattn.preprocessing.padding import padded
 from tfattn.rows import widened
 from tfattn.trained.ensemble import TrainedEnsemble
 
-MOST_QUESTIONS = 20
+MAX_QUESTIONS = 20
 VECTORS = "vectors"
 
 
-class Reading(NamedTuple):
-    """A trained model as people ask it.
+class TextToVectors(NamedTuple):
+    """A trained model that maps texts to word vectors.
 
     Attributes:
-        field: of the text.
-        vectors: of texts (B,), (B, W, L, D).
+        field: the field of the text.
+        vectors: returns vectors (B, W, L, D) of texts (B,).
     """
 
     field: str
     vectors: Callable[[tf.Tensor], tf.Tensor]
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
-        """Return the vectors of the words of N texts: (N, W, L, D), 0 behind a text's last word."""
+        """Return the word vectors of N texts: (N, W, L, D), padded with 0."""
         return {VECTORS: self.vectors(tf.constant([row[self.field] for row in rows])).numpy()}
 
 
-class WordFeatures(Served):
-    """Tells the vectors of the words of texts, of each layer.
+class WordFeatures(ServableModel):
+    """An export that returns the vectors of words, per layer.
 
-        serving_default   text (B,) -> words (B, W) string; vectors (B, W, L, D) float32: of the characters alone, which
-                          is there twice side by side, then of each LSTM, forward and backward; length (B,) int32, how
-                          many words a text has: the others of its W are "" and 0; truncated (B,) bool
+        serving_default   text (B,) -> words (B, W) string; vectors (B, W, L, D) float32: first the character-based
+                          representation, repeated to D, then each LSTM layer, forward and backward concatenated; length
+                          (B,) int32, the number of words, the rest is padded with "" and 0; truncated (B,) bool
 
-    Every text is read from states of zeros.
+    LSTM states start from zeros for each text.
 
     Args:
-        ensemble: the trained model, one alone.
+        ensemble: a single trained model.
     """
 
-    shown_metrics = ("perplexity", "forward_perplexity", "backward_perplexity")
+    headline_metrics = ("perplexity", "forward_perplexity", "backward_perplexity")
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="word_features")
         model, preprocessor = ensemble.task.model, ensemble.preprocessor
-        # The vectors of words to tell are as many again, and nobody asks for them.
+        # Without the output word vectors, which double the size and are not needed.
         self.weights = [variable.value for variable in model.weights]
         self.weight_names = tuple(variable.path for variable in model.weights)
         (field,) = preprocessor.fields
@@ -62,22 +62,22 @@ class WordFeatures(Served):
 
         def vectors(texts: tf.Tensor) -> tf.Tensor:
             features = padded(preprocessor({field: texts}))
-            # Without the marks: what stands behind the mark of the begin, and before that of the end.
+            # Without the boundary tokens at start and end.
             is_word = features[PADDING_MASK][:, 2:]
             return layers(features)[:, 1:-1] * tf.cast(is_word, tf.float32)[:, :, None, None]
 
         self._vectors = lambda texts: vectors(texts)
 
     @property
-    def ensemble(self) -> Reading:
-        """What questions are answered by."""
+    def ensemble(self) -> TextToVectors:
+        """The model that computes the expected outputs."""
         (field,) = self.preprocessors[0].fields
-        return Reading(field, self._vectors)
+        return TextToVectors(field, self._vectors)
 
     def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-        """Choose some rows, taken evenly."""
-        places = np.unique(np.linspace(0, len(rows) - 1, min(MOST_QUESTIONS, len(rows))).astype(int))
-        return [dict(rows[place]) for place in places]
+        """Return some rows, evenly spaced."""
+        positions = np.unique(np.linspace(0, len(rows) - 1, min(MAX_QUESTIONS, len(rows))).astype(int))
+        return [dict(rows[index]) for index in positions]
 
     def signatures(self) -> dict[str, Any]:
         (name,) = self.inputs
@@ -89,22 +89,22 @@ class WordFeatures(Served):
         return {name: [row[name] for row in rows]}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Yield texts of every length there may be, each alone and all together."""
+        """Yield texts of all lengths, alone and together."""
         (name,) = self.inputs
-        chosen = one_of_each_length(self._lengths, self.request(rows))
+        chosen = sample_each_length(self._lengths, self.request(rows))
         for text in chosen[name]:
             yield "serving_default", {name: [text]}
         yield "serving_default", chosen
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Vectors are to be about the same."""
+        """Compare vectors within the tolerance."""
         wanted = expected[VECTORS]
         found = np.asarray(received[VECTORS], np.float64)
         longest = max(wanted.shape[1], found.shape[1])
         difference = np.abs(widened(found, [longest]) - widened(wanted, [longest])).max(axis=(1, 2, 3), initial=0)
-        is_right = difference <= tolerance  # so written, NaN is wrong too
+        is_right = difference <= tolerance  # NaN counts as wrong
         largest = float(difference.max())
         return Comparison(
             wrong=~is_right,

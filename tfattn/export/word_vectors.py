@@ -1,8 +1,4 @@
-"""Exported word vectors: the vector of a word, its neighbors, analogies.
-
-The neighbor search is the graph version of `WordVectors.nearest` in vectors/word_vectors.py: an export must run in
-TensorFlow alone, and files of vectors are queried without TensorFlow.
-"""
+"""The export of word vectors: vectors, nearest neighbors and analogies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,22 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfattn.export.served import Columns, Comparison, Served
+from tfattn.export.servable_model import Columns, Comparison, ServableModel
 from tfattn.features import SUBWORD_VECTORS, WORD_VECTORS
 from tfattn.trained.ensemble import TrainedEnsemble
 
 WORD = "word"
 NEIGHBORS, ANALOGY = "neighbors", "analogy"
 POSITIVE, NEGATIVE = "positive", "negative"
-FEW, MOST = 10, 1000  # words that are told where a request does not say, and at most
-MOST_QUESTIONS = 100
+DEFAULT_K, MAX_K = 10, 1000  # number of neighbors
+MAX_QUESTIONS = 100
 
 
 class Table(NamedTuple):
-    """Words with their vectors, as they were trained.
+    """Trained word vectors.
 
     Attributes:
-        words: V of them.
+        words: V words.
         vectors: (V, D) float32.
     """
 
@@ -33,35 +29,35 @@ class Table(NamedTuple):
     vectors: np.ndarray
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> dict[str, np.ndarray]:
-        """Return the vectors of N known words: (N, D)."""
-        places = {word: place for place, word in enumerate(self.words)}
-        return {"vectors": self.vectors[[places[row[WORD]] for row in rows]]}
+        """Return the vectors of N words of the vocabulary: (N, D)."""
+        positions = {word: index for index, word in enumerate(self.words)}
+        return {"vectors": self.vectors[[positions[row[WORD]] for row in rows]]}
 
 
-class WordLookup(Served):
-    """Looks words up, written as texts may have them, and tells those whose vectors are nearest by angle.
+class WordLookup(ServableModel):
+    """An export that looks up word vectors and searches the nearest words by cosine similarity.
 
-        serving_default   word (B,) -> vector (B, D) float32, zeros where it has none; known (B,) bool, whether it is in
-                          the vocabulary; count (B,) int64, how often it stands in the training texts
-        neighbors         word (B,), k () int32, 10 by default -> the K nearest words but for itself, best first: word
-                          (B, K), score (B, K) float32, the cosine
-        analogy           positive (B, P), negative (B, N), k () -> the same of the sum of positive words less the
-                          negative ones, each of length 1, but for these words; "" is none
+        serving_default   word (B,) -> vector (B, D) float32, zeros for words without a vector; known (B,) bool, whether
+                          the word is in the vocabulary; count (B,) int64, its frequency in the training texts
+        neighbors         word (B,), k () int32, 10 by default -> the K nearest other words, best first: word (B, K),
+                          score (B, K) float32, the cosine similarity
+        analogy           positive (B, P), negative (B, N), k () -> the K words nearest to the sum of the positive unit
+                          vectors minus the negative unit vectors, without these words; "" is padding
 
-    An unknown word has the mean of the vectors of its n-grams of characters, where such were trained; neighbors and
-    analogies of words without a vector are refused. K is as many as there are, where that is less than k.
+    The vector of an unknown word is the mean of the vectors of its character n-grams, if the model has them.
+    `neighbors` and `analogy` fail for words without a vector. K is the smaller of k and the number of candidates.
 
     Args:
-        ensemble: the trained model, one alone, whose task makes the vectors of the `words` of its preprocessor. That
-            also has `counts`, `lookup` and, where its model has vectors of n-grams, `subword_ids`.
+        ensemble: a single trained model. Its task computes the vectors of the preprocessor's `words`; the preprocessor
+            also has `counts`, `lookup`, and `subword_ids` if the model has n-gram vectors.
 
     Raises:
-        ExportError: the task computes in another type than float32.
+        ExportError: the task does not compute in float32.
 
     Source: Mikolov et al. 2013, "Linguistic Regularities in Continuous Space Word Representations".
     """
 
-    shown_metrics = ("loss", "baseline_loss")
+    headline_metrics = ("loss", "baseline_loss")
 
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, name="word_lookup")
@@ -69,18 +65,19 @@ class WordLookup(Served):
         tables = {WORD_VECTORS: tf.constant(task.word_vectors())}
         if task.model.subword_buckets:
             tables[SUBWORD_VECTORS] = tf.convert_to_tensor(task.model.table)[task.model.vocabulary_size :]
-        # Alone of all weights: what else a model was trained with, nobody asks for.
+        # Only these weights are exported: the output weights are not needed.
         self.weights = [tf.Variable(table, trainable=False) for table in tables.values()]
         self.weight_names = tuple(tables)
         (self._known,) = self.preprocessors
-        # Made here and not in the functions, each of which would hold a copy.
+        # Shared constants: constants inside of the functions would be saved once per function.
         self._words = tf.constant(self._known.words, tf.string)
         self._counts = tf.constant(self._known.counts, tf.int64)
-        self._inverse_norms = tf.math.divide_no_nan(1.0, tf.norm(tables[WORD_VECTORS], axis=1))
+        # (V,), factors that normalize vectors to unit length
+        self._scales = tf.math.divide_no_nan(1.0, tf.norm(tables[WORD_VECTORS], axis=1))
 
     @property
     def ensemble(self) -> Table:
-        """What questions are answered by."""
+        """The table that computes the expected outputs."""
         return Table(self._known.words, self.weights[0].numpy())
 
     @property
@@ -88,96 +85,96 @@ class WordLookup(Served):
         return {WORD: WORD}
 
     def questions(self, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-        """Choose words, taken evenly from frequent to rare; rows are not asked."""
+        """Return words of the vocabulary, evenly spaced from frequent to rare; rows are ignored."""
         words = self._known.words
-        places = np.linspace(0, len(words) - 1, min(MOST_QUESTIONS, len(words))).astype(int)
-        return [{WORD: words[place], "row": f"word {place + 1:,}"} for place in places]
+        positions = np.linspace(0, len(words) - 1, min(MAX_QUESTIONS, len(words))).astype(int)
+        return [{WORD: words[index], "row": f"word {index + 1:,}"} for index in positions]
 
     def signatures(self) -> dict[str, Any]:
-        one = tf.TensorSpec([None], tf.string, name=WORD)
-        several = [tf.TensorSpec([None, None], tf.string, name=name) for name in (POSITIVE, NEGATIVE)]
+        word_spec = tf.TensorSpec([None], tf.string, name=WORD)
+        lists = [tf.TensorSpec([None, None], tf.string, name=name) for name in (POSITIVE, NEGATIVE)]
         number = tf.TensorSpec([], tf.int32, name="k")
-        few = tf.constant(FEW, tf.int32)
+        default_k = tf.constant(DEFAULT_K, tf.int32)
 
-        def neighbors(word, k=few):
+        def neighbors(word, k=default_k):
             return self._nearest(word[:, None], tf.ones_like(word[:, None], tf.float32), k)
 
-        def analogy(positive, negative, k=few):
+        def analogy(positive, negative, k=default_k):
             signs = [tf.ones_like(positive, tf.float32), -tf.ones_like(negative, tf.float32)]
             return self._nearest(tf.concat([positive, negative], axis=1), tf.concat(signs, axis=1), k)
 
         return {
-            "serving_default": tf.function(self._vectors, input_signature=[one], autograph=False),
-            NEIGHBORS: tf.function(neighbors, input_signature=[one, number], autograph=False),
-            ANALOGY: tf.function(analogy, input_signature=[*several, number], autograph=False),
+            "serving_default": tf.function(self._vectors, input_signature=[word_spec], autograph=False),
+            NEIGHBORS: tf.function(neighbors, input_signature=[word_spec, number], autograph=False),
+            ANALOGY: tf.function(analogy, input_signature=[*lists, number], autograph=False),
         }
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         return {"inputs": {WORD: {"kind": "category", "values": None, "no_value": None}}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
         return {WORD: [row[WORD] for row in rows]}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Yield a word and several, then the other signatures."""
+        """Yield batches of one word and of several words for each signature."""
         words = self.request(rows)[WORD]
-        for some in (words[:1], words):
-            yield "serving_default", {WORD: some}
-            yield NEIGHBORS, {WORD: some, "k": FEW}
-        yield ANALOGY, {POSITIVE: [words[:2]], NEGATIVE: [words[-1:]], "k": FEW}
+        for batch in (words[:1], words):
+            yield "serving_default", {WORD: batch}
+            yield NEIGHBORS, {WORD: batch, "k": DEFAULT_K}
+        yield ANALOGY, {POSITIVE: [words[:2]], NEGATIVE: [words[-1:]], "k": DEFAULT_K}
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Vectors are to be about the same."""
+        """Compare vectors within the tolerance."""
         difference = np.abs(np.asarray(received["vector"], np.float64) - expected["vectors"]).max(axis=1)
         is_known = np.asarray(received["known"], bool)
-        is_right = (difference <= tolerance) & is_known  # so written, NaN is wrong too
+        is_right = (difference <= tolerance) & is_known  # NaN counts as wrong
         return Comparison(
             wrong=~is_right,
             report={"max_vector_difference": float(difference.max())},
             words=f"{is_right.sum()} of {len(is_right)} words have their vectors, "
             f"which differ by at most {difference.max():.2g} (allowed: {tolerance:g})",
             expected=lambda row: f"its vector within {tolerance:g}",
-            received=lambda row: f"one off by {difference[row]:.3g}" if is_known[row] else "no vector",
+            received=lambda row: f"a vector off by {difference[row]:.3g}" if is_known[row] else "no vector",
         )
 
     def _vectors(self, word: tf.Tensor) -> dict[str, tf.Tensor]:
         ids = self._known.lookup(word)
-        vectors, _ = self._word_vectors(word, ids)
+        vectors, _ = self._lookup(word, ids)
         return {
             "vector": vectors,
             "known": ids >= 0,
             "count": tf.where(ids >= 0, tf.gather(self._counts, tf.maximum(ids, 0)), 0),
         }
 
-    def _word_vectors(self, words: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the vectors of words (N, D), zeros where there is none, and which have one (N,)."""
+    def _lookup(self, words: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the vectors of words (N, D), zeros for words without a vector, and which words have a vector (N,)."""
         known = ids >= 0
         vectors = tf.where(known[:, None], tf.gather(self.weights[0], tf.maximum(ids, 0)), 0.0)
         if len(self.weights) == 1:
             return vectors, known
         subwords = self._known.subword_ids(words)  # (N, M)
         is_there = subwords >= 0
-        made = tf.gather(self.weights[1], tf.maximum(subwords, 0)) * tf.cast(is_there, tf.float32)[:, :, None]
+        mean = tf.gather(self.weights[1], tf.maximum(subwords, 0)) * tf.cast(is_there, tf.float32)[:, :, None]
         number = tf.reduce_sum(tf.cast(is_there, tf.float32), axis=1, keepdims=True)
-        made = tf.math.divide_no_nan(tf.reduce_sum(made, axis=1), number)  # (N, M, D) -> (N, D)
-        return tf.where(known[:, None], vectors, made), known | tf.reduce_any(is_there, axis=1)
+        mean = tf.math.divide_no_nan(tf.reduce_sum(mean, axis=1), number)  # (N, M, D) -> (N, D)
+        return tf.where(known[:, None], vectors, mean), known | tf.reduce_any(is_there, axis=1)
 
     def _nearest(self, words: tf.Tensor, signs: tf.Tensor, k: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Find the words nearest to sums.
+        """Return the words nearest to signed sums of unit vectors.
 
         Args:
-            words: (B, M), "" for none.
+            words: (B, M), padded with "".
             signs: (B, M), 1 or -1.
             k: ().
         """
         flat = tf.reshape(words, [-1])
         ids = self._known.lookup(flat)
-        vectors, has_one = self._word_vectors(flat, ids)
-        ids, has_one = tf.reshape(ids, tf.shape(words)), tf.reshape(has_one, tf.shape(words))
+        vectors, has_vector = self._lookup(flat, ids)
+        ids, has_vector = tf.reshape(ids, tf.shape(words)), tf.reshape(has_vector, tf.shape(words))
         is_there = words != ""
-        with tf.control_dependencies(_checks(words, has_one, is_there, k)):
+        with tf.control_dependencies(_checks(words, has_vector, is_there, k)):
             ids = tf.where(is_there, ids, -1)
         signs = tf.reshape(signs * tf.cast(is_there, tf.float32), [-1, 1])
         vectors = tf.math.divide_no_nan(vectors, tf.norm(vectors, axis=1, keepdims=True)) * signs
@@ -192,7 +189,7 @@ class WordLookup(Served):
             scores = tf.tensor_scatter_nd_update(scores, own, tf.fill([tf.size(own)], -np.inf))
             return tuple(tf.math.top_k(scores, k))
 
-        # One row at a time, so that no request needs memory for the scores of all of its rows. No rows are one.
+        # One row at a time bounds the memory for scores. A request without rows gets a dummy row, for map_fn.
         none = [[0, tf.cast(num_rows == 0, tf.int32)], [0, 0]]
         rows = tf.pad(sums, none), tf.pad(ids, none, constant_values=-1)
         kinds = tf.TensorSpec([None], tf.float32), tf.TensorSpec([None], tf.int32)
@@ -200,14 +197,14 @@ class WordLookup(Served):
         return {"word": tf.gather(self._words, indices[:num_rows]), "score": scores[:num_rows]}
 
 
-def _checks(words: tf.Tensor, has_one: tf.Tensor, is_there: tf.Tensor, k: tf.Tensor) -> list[tf.Operation]:
-    """Refuse words without vectors, rows without words, and a wrong k."""
-    unknown = tf.where(is_there & ~has_one)[:1]  # row and place of the first
+def _checks(words: tf.Tensor, has_vector: tf.Tensor, is_there: tf.Tensor, k: tf.Tensor) -> list[tf.Operation]:
+    """Return assertions that all words have vectors, all rows have words, and k is valid."""
+    unknown = tf.where(is_there & ~has_vector)[:1]  # row and index of the first
     word = tf.strings.reduce_join(tf.gather_nd(words, unknown))
     empty = tf.where(~tf.reduce_any(is_there, axis=1))[:1]
     return [
         tf.debugging.Assert(
-            (k >= 1) & (k <= MOST), [tf.strings.join([f"k: expected 1 to {MOST}, received ", _text(k)])]
+            (k >= 1) & (k <= MAX_K), [tf.strings.join([f"k: expected 1 to {MAX_K}, received ", _text(k)])]
         ),
         tf.debugging.Assert(tf.size(empty) == 0, [tf.strings.join(["row ", _row(empty), " has no word"])]),
         tf.debugging.Assert(
@@ -217,8 +214,8 @@ def _checks(words: tf.Tensor, has_one: tf.Tensor, is_there: tf.Tensor, k: tf.Ten
     ]
 
 
-def _row(places: tf.Tensor) -> tf.Tensor:
-    return tf.strings.reduce_join(_text(places + 1))
+def _row(positions: tf.Tensor) -> tf.Tensor:
+    return tf.strings.reduce_join(_text(positions + 1))
 
 
 _text = tf.strings.as_string

@@ -86,8 +86,8 @@ def encode_prompts(language: Language, texts: tf.Tensor, *, parse_chats: bool = 
     Args:
         language: the tokenizer.
         texts: (B,). An empty text becomes the end-of-text token, so that a new document follows.
-        parse_chats: whether texts may be formatted chats with special tokens, see `rendered_chat_ids`; otherwise special
-            tokens are plain text.
+        parse_chats: whether texts may be formatted chats with special tokens, see `rendered_chat_ids`; otherwise
+            special tokens are plain text.
 
     Returns:
         token ids (B, P) int32, padded at the end, and the padding mask (B, P) bool.

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.contracts.served import check_served
+from tests.contracts.servable_model import check_servable_model
 from tfattn import registry
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
@@ -89,7 +89,7 @@ CASES = [(name, model) for name in TARGETS for model in (text_model, table_model
 def test_it_keeps_the_contract(name, model, tmp_path):
     rows, models = ROWS[model]
     (tmp_path / "export").mkdir()
-    outputs = check_served(
+    outputs = check_servable_model(
         registry.find("served", name), ensemble(name, model, tmp_path, models), rows, folder=tmp_path / "export"
     )
     if name == "regression":
@@ -106,4 +106,4 @@ def test_every_export_is_held_to_the_contract():
 
 @pytest.mark.parametrize("name", APART)
 def test_it_is_held_to_the_contract_elsewhere(name):
-    assert "check_served(" in Path(__file__).with_name(f"test_{APART[name]}.py").read_text()
+    assert "check_servable_model(" in Path(__file__).with_name(f"test_{APART[name]}.py").read_text()

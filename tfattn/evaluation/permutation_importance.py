@@ -1,4 +1,4 @@
-"""The importance of columns: how much worse a model predicts when the values of a column are shuffled."""
+"""Permutation importance: the rise of the loss when the values of a column are shuffled."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ ScoreEach = Callable[[Sequence[Row]], Sequence[np.ndarray]]
 
 @dataclass(frozen=True)
 class Measure:
-    """How well rows are predicted.
+    """A loss and a metric of predictions.
 
     Args:
-        loss: the name of what rises as predictions get worse.
-        metric: the name of what drops, which is easier to read.
-        of: from what is right and what is predicted, (N, ...) each, to both.
+        loss: the name of the loss.
+        metric: the name of the metric, which is easier to interpret.
+        of: returns loss and metric of true and predicted values, (N, ...) each.
     """
 
     loss: str
@@ -32,11 +32,11 @@ class Measure:
 
 
 def of_labels(true: np.ndarray, positive: int | None) -> Measure:
-    """Measure scores (N, C) by the right labels: log loss, and the ROC AUC of a positive label, or accuracy.
+    """Return the measure of label scores (N, C): log loss, and the ROC AUC of a positive label, or accuracy.
 
     Args:
-        true: (N,) ids of the right labels; accuracy is measured where all or none are positive.
-        positive: id of the label that is looked for; None where there is none.
+        true: (N,) ids of the true labels; the metric is accuracy if all or none are positive.
+        positive: id of the positive label, or None.
     """
 
     def accuracy(true: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
@@ -51,7 +51,7 @@ def of_labels(true: np.ndarray, positive: int | None) -> Measure:
 
 
 def of_label_sets() -> Measure:
-    """Measure scores (N, C) by whether rows have each label, (N, C): log loss, and mean average precision."""
+    """Return the measure of multi-label scores (N, C): log loss and micro average precision."""
 
     def measured(true: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
         return log_loss(true > 0, scores), average_precision_score(true, scores, average="micro")
@@ -60,7 +60,7 @@ def of_label_sets() -> Measure:
 
 
 def of_numbers(deviation: float) -> Measure:
-    """Measure predictions (N,) by the right numbers (N,): squared error, in squares of a deviation, and R2."""
+    """Return the measure of predicted numbers (N,): squared error in units of a squared deviation, and R2."""
 
     def measured(true: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
         metrics = number_metrics(true, predicted)
@@ -71,14 +71,14 @@ def of_numbers(deviation: float) -> Measure:
 
 @dataclass(frozen=True)
 class Importance:
-    """The importance of each of K columns to a model, by R random shuffles of it.
+    """The importance of K columns for a model, by R random permutations per column.
 
     Attributes:
-        columns: the K names.
-        rises: (R, K) by how much the loss rose.
-        drops: (R, K) by how much `metric` dropped.
-        loss, metric: what these are called.
-        rows: how many rows were shuffled.
+        columns: K names.
+        rises: (R, K) the increase of the loss.
+        drops: (R, K) the decrease of `metric`.
+        loss, metric: their names.
+        rows: the number of rows.
     """
 
     columns: Sequence[str]
@@ -95,24 +95,24 @@ class Importance:
 
     @property
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
-        """The ends of the 95 % interval of the mean rise over all shuffles of these rows, (K,) each: see `around`."""
-        return around(self.rises)
+        """The ends of the 95 % interval of the mean rise over all permutations, (K,) each: see `t_interval`."""
+        return t_interval(self.rises)
 
     @property
     def important(self) -> np.ndarray:
-        """The indices of the columns whose whole interval is above 0, the most important first."""
+        """The indices of the columns with an interval above 0, the most important first."""
         order = np.argsort(-self.mean, kind="stable")
         return order[self.interval[0][order] > 0]
 
 
 @dataclass(frozen=True)
 class Stability:
-    """The agreement of models that differ by their seeds only on the important columns.
+    """The agreement of models with different seeds on the important columns.
 
     Attributes:
-        correlation: mean rank correlation (Spearman) of all pairs of models: 1 if all agree, about 0 by chance.
-        first: the number of columns that count as the first ones.
-        among_first: (K,) fraction of the models that have the column among their first ones.
+        correlation: mean Spearman rank correlation of all pairs of models: 1 for equal rankings, about 0 by chance.
+        first: the number of top columns.
+        among_first: (K,) fraction of the models with the column among their top columns.
     """
 
     correlation: float
@@ -131,36 +131,35 @@ def permutation(
     most_rows: int = 1000,
     seed: int,
 ) -> list[Importance]:
-    """Shuffle the values of each column among the rows, and measure the loss of an ensemble and of each member.
+    """Measure the permutation importance of columns for an ensemble and for each member.
 
-    The metric to rank columns by is the rise of the loss. It sees every change of a score. A model that separates all
-    rows keeps a ROC AUC of 1 while its scores shrink, and accuracy only moves with rows near the border: both would
-    show no drop at all. The drop of one of them is kept as well, as it is easier to read. Columns that say the same
-    stand in for each other, so that each may look less important than both are together.
+    Columns are ranked by the rise of the loss, which reacts to every change of a score. ROC AUC and accuracy may not:
+    a model that separates all rows keeps a ROC AUC of 1 while its scores shrink, and accuracy changes only with rows
+    near the decision boundary. The drop of the metric is returned too, because it is easier to interpret. Correlated
+    columns replace each other, so each may appear less important than both together.
 
     Sources: Breiman 2001, "Random forests", section 10; Fisher et al. 2019, "All models are wrong, but many are
-    useful", section 3, with the difference in place of the ratio, which has no meaning for a loss of 0.
+    useful", section 3, with the difference instead of the ratio, which is undefined for a loss of 0.
 
     Args:
-        score_each: from raw rows to what each of M members predicts, (N, ...), each row for itself; the ensemble
-            predicts their mean.
-        rows: N raw rows, which the models were not trained on.
-        columns: the K columns to shuffle, each of them in every row.
-        true: (N, ...) what should be predicted.
-        measure: how well that is done.
-        repeats: R, how often each column is shuffled, at least 2; `score_each` gets R N rows at a time.
-        most_rows: of more rows, so many are drawn.
-        seed: of the draws; equal seeds give equal results.
+        score_each: returns the predictions (N, ...) of each of M members for raw rows; the ensemble predicts their
+        mean. rows: N raw rows that are no training rows.
+        columns: the K columns to permute.
+        true: (N, ...) true values.
+        measure: the loss and the metric.
+        repeats: R, permutations per column, at least 2; `score_each` gets R N rows at a time.
+        most_rows: the maximum number of rows; more rows are sampled.
+        seed: the random seed.
 
     Returns:
-        M + 1: the ensemble's, then each member's. All saw the same shuffled rows.
+        M + 1 importances: of the ensemble, then of each member, on the same permuted rows.
     """
     draw = np.random.default_rng(seed)
     kept = np.sort(draw.permutation(len(rows))[:most_rows])
-    rows, true = [rows[place] for place in kept], true[kept]
+    rows, true = [rows[index] for index in kept], true[kept]
     before = np.array([measure.of(true, scores) for scores in _scores(score_each, rows)])  # (M + 1, 2)
     after = np.empty((len(before), repeats, len(columns), 2))
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         values = [row[column] for row in rows]
         shuffled = [
             {**row, column: values[other]}
@@ -169,19 +168,22 @@ def permutation(
         ]
         for member, scores in enumerate(_scores(score_each, shuffled)):
             repeated = scores.reshape(repeats, len(rows), *scores.shape[1:])
-            after[member, :, place] = [measure.of(true, one) for one in repeated]
+            after[member, :, index] = [measure.of(true, values) for values in repeated]
     change = after - before[:, None, None]
-    return [Importance(columns, one[..., 0], -one[..., 1], measure.loss, measure.metric, len(rows)) for one in change]
+    return [
+        Importance(columns, values[..., 0], -values[..., 1], measure.loss, measure.metric, len(rows))
+        for values in change
+    ]
 
 
 def _scores(score_each: ScoreEach, rows: Sequence[Row]) -> list[np.ndarray]:
-    """Compute the mean scores, then those of each member."""
-    scores = [np.asarray(one, dtype="float64") for one in score_each(rows)]
+    """Return the mean scores, then the scores of each member."""
+    scores = [np.asarray(values, dtype="float64") for values in score_each(rows)]
     return [np.mean(scores, axis=0), *scores]
 
 
-def around(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the 95 % interval of the mean of R draws (R, K), by Student's t distribution: lower and upper ends (K,).
+def t_interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the 95 % interval of the mean of R samples (R, K) by Student's t distribution: lower and upper ends (K,).
 
     Source: Student 1908, "The probable error of a mean".
     """
@@ -193,11 +195,11 @@ def around(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def stability(importances: np.ndarray, *, first: int = 3) -> Stability | None:
     """Measure whether M models agree on the important columns; None for a single model.
 
-    A column without any importance is never among the first, and a model without any ranking agrees with no other.
+    A column without importance is never a top column; a model with equal importances has a correlation of 0.
 
     Args:
         importances: (M, K), the importance of each column to each model.
-        first: the number of columns that count as the first ones.
+        first: the number of top columns.
 
     Example:
         >>> stability(np.array([[3.0, 1.0, 0.0], [2.0, 1.0, 0.5]]), first=1).among_first
@@ -208,13 +210,13 @@ def stability(importances: np.ndarray, *, first: int = 3) -> Stability | None:
     ranks = stats.rankdata(-importances, axis=1)
     among = (stats.rankdata(-importances, axis=1, method="ordinal") <= first) & (importances > 0)
     return Stability(
-        correlation=float(np.mean([_correlation(one, other) for one, other in combinations(ranks, 2)])),
+        correlation=float(np.mean([_correlation(values, other) for values, other in combinations(ranks, 2)])),
         first=first,
         among_first=among.mean(axis=0),
     )
 
 
-def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
+def _correlation(values: np.ndarray, other: np.ndarray) -> float:
+    if np.ptp(values) == 0 or np.ptp(other) == 0:
         return 0.0
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(values, other)[0, 1])

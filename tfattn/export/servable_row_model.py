@@ -1,4 +1,4 @@
-"""What is served of a task that predicts something of each row: what is read and what is answered, each by itself."""
+"""Exports of tasks with one prediction per row, built from an input side and an output side."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,21 +7,22 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfattn.export.served import Columns, Comparison, Served
+from tfattn.export.servable_model import Columns, Comparison, ServableModel
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.trained.ensemble import TrainedEnsemble
 
 Features = dict[str, tf.Tensor]
+WARM_UP_BATCH_SIZES = (1, 2, 4, 8, 16, 32)
 
 
 class Inputs:
-    """What requests hold, and how models read it.
+    """The inputs of an export, and their conversion to features.
 
     Attributes:
-        names: of the inputs.
-        lists: those of them of which each row has several texts.
-        missing: the texts that say that an input has no value.
-        preprocessors: those that are needed to read requests.
+        names: the names of the inputs.
+        lists: the names of the inputs with several texts per row.
+        missing: the strings that mean a missing value.
+        preprocessors: the preprocessors that read requests.
     """
 
     names: tuple[str, ...]
@@ -30,18 +31,18 @@ class Inputs:
     preprocessors: list[Preprocessor]
 
     def type_of(self, name: str) -> tf.DType:
-        """Return the type of an input, which has a value for each row."""
+        """Return the dtype of an input."""
         raise NotImplementedError
 
     @property
     def specs(self) -> list[tf.TensorSpec]:
-        """The inputs as signatures take them: (B,) each, and lists (B, N)."""
+        """The tensor specs of the inputs: (B,) each, (B, N) for lists."""
         return [
             tf.TensorSpec([None] * (1 + (name in self.lists)), self.type_of(name), name=name) for name in self.names
         ]
 
-    def of_examples(self, examples: tf.Tensor) -> list[tf.Tensor]:
-        """Turn serialized tf.Examples (B,) into inputs; lists are padded with empty texts."""
+    def parse_examples(self, examples: tf.Tensor) -> list[tf.Tensor]:
+        """Parse serialized tf.Examples (B,) into inputs; lists are padded with empty strings."""
         features = {
             name: tf.io.RaggedFeature(self.type_of(name))
             if name in self.lists
@@ -52,86 +53,86 @@ class Inputs:
         return [parsed[name].to_tensor() if name in self.lists else parsed[name] for name in self.names]
 
     def read(self, columns: Sequence[tf.Tensor]) -> tuple[list[Features], dict[str, tf.Tensor]]:
-        """Turn inputs, in the order of `names`, into the features of each model, and outputs about them."""
+        """Convert inputs, in the order of `names`, to features per model, and outputs that describe the inputs."""
         raise NotImplementedError
 
-    def shown(self, *columns: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
-        """Turn inputs into the features of one example of each row, of which attention is shown, and what to know."""
-        features, about = self.read(columns)
-        return features[0], about
+    def read_for_attention(self, *columns: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:
+        """Convert inputs to the features of one example per row, for the attention signatures; see `read`."""
+        features, notes = self.read(columns)
+        return features[0], notes
 
     def labels(self, features: Features) -> dict[str, tf.Tensor]:
-        """Return the labels of the tokens of features, see `attention.Shown`."""
+        """Return the token labels of features, see `attention.AttentionSpec`."""
         raise NotImplementedError
 
-    def about(self) -> dict[str, Any]:
-        """Return `inputs` and `entries` as `Served.about` has them, of what is read."""
+    def metadata(self) -> dict[str, Any]:
+        """Return `inputs` and `entries` of the inputs, see `ServableModel.metadata`."""
         raise NotImplementedError
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
-        """Turn raw rows into values by input."""
+        """Convert raw rows to input name to values."""
         raise NotImplementedError
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> list[Columns]:
-        """Choose batches of rows for which a server should be ready, the most telling last."""
-        raise NotImplementedError
+        """Return batches of several sizes for the warm-up; the last batch also warms up the other signatures."""
+        return [self.request([rows[number % len(rows)] for number in range(size)]) for size in WARM_UP_BATCH_SIZES]
 
-    def signatures(self, served: "ServedRows") -> dict[str, Any]:
-        """Return further signatures, name to tf.function; none by default."""
+    def signatures(self, served: "ServableRowModel") -> dict[str, Any]:
+        """Return additional signatures, name to tf.function; none by default."""
         return {}
 
     def warm_up_signatures(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
-        """Yield requests to these, made of a batch for serving_default."""
+        """Yield warm-up requests for the additional signatures, from a batch of serving_default."""
         return iter(())
 
 
 class Outputs:
-    """What is answered, of what models predict together.
+    """The outputs of an export.
 
     Attributes:
-        method, signature: the method of TF Serving that takes tf.Examples, and its name among the signatures.
-        shown_metrics: as `Served` has them.
-        names: what the scores are of, of which the highest can be explained.
+        method, signature: the TF Serving method that takes tf.Examples, and the name of its signature.
+        headline_metrics: see `ServableModel`.
+        names: the names of the scores; attributions explain the highest score.
     """
 
     method: str
     signature: str
     names: Sequence[str] = ()
-    shown_metrics: tuple[str, ...] = ()
+    headline_metrics: tuple[str, ...] = ()
 
-    def named(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """Return the outputs of serving_default."""
+    def name_outputs(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Convert predictions to the outputs of serving_default."""
         raise NotImplementedError
 
-    def of_examples(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """Return those of the method that takes tf.Examples, from those of serving_default."""
+    def example_outputs(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Convert the outputs of serving_default to the outputs of the method that takes tf.Examples."""
         raise NotImplementedError
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Hold outputs against predictions, as `Served.compared`."""
+        """Compare outputs with predictions, see `ServableModel.compare`."""
         raise NotImplementedError
 
-    def about(self) -> dict[str, Any]:
-        """Return what `Served.about` says of the outputs: `entries`, and more."""
+    def metadata(self) -> dict[str, Any]:
+        """Return `entries` of the outputs and other keys of the card, see `ServableModel.metadata`."""
         return {"entries": {}}
 
     def save_assets(self, folder: Path) -> None:
-        """Write what people may want to read beside the graph."""
+        """Write assets that describe the outputs; none by default."""
 
 
-class ServedRows(Served):
-    """Preprocessing, models and outputs of a task that predicts something of each row.
+class ServableRowModel(ServableModel):
+    """An export of a task with one prediction per row.
 
-        serving_default   the inputs -> the outputs, and those about the inputs
-        classify          or `regress`: inputs (B,), each a serialized tf.Example with those features
+        serving_default   inputs -> outputs, and outputs that describe the inputs
+        classify          or `regress`: inputs (B,), serialized tf.Examples with the inputs as features
 
     Args:
-        ensemble: the trained models, which predict together.
-        input_side: what is read.
-        output_side: what is answered.
-        name: of the module.
+        ensemble: the trained models.
+        input_side: the inputs.
+        output_side: the outputs.
+        name: the name of the module.
     """
 
     def __init__(self, ensemble: TrainedEnsemble, input_side: Inputs, output_side: Outputs, *, name: str):
@@ -139,7 +140,7 @@ class ServedRows(Served):
         self.preprocessors = input_side.preprocessors
         self.input_side, self.output_side = input_side, output_side
         self.methods = {output_side.signature: output_side.method}
-        self.shown_metrics = output_side.shown_metrics
+        self.headline_metrics = output_side.headline_metrics
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -156,59 +157,61 @@ class ServedRows(Served):
             "serving_default": answer,
             self.output_side.signature: tf.function(from_examples, input_signature=examples, autograph=False),
             **self.input_side.signatures(self),
-            **self.views(),
+            **self.attention_signatures(),
         }
 
-    def views(self) -> dict[str, Any]:
+    def attention_signatures(self) -> dict[str, Any]:
         side = self.input_side
-        if side.lists:  # several texts of a row, each read by itself
+        if side.lists:  # attention signatures take one sequence per row
             return {}
-        return self._attention(inputs=side.specs, read=side.shown, labels=side.labels, names=self.output_side.names)
+        return self._attention(
+            inputs=side.specs, read=side.read_for_attention, labels=side.labels, names=self.output_side.names
+        )
 
-    def about(self) -> dict[str, Any]:
-        inputs, outputs = self.input_side.about(), self.output_side.about()
+    def metadata(self) -> dict[str, Any]:
+        inputs, outputs = self.input_side.metadata(), self.output_side.metadata()
         return inputs | outputs | {"entries": inputs["entries"] | outputs["entries"]}
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, list[Any]]:
         return self.input_side.request(rows)
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
-        """Batches of rows, then each other signature."""
+        """Yield batches for serving_default, then one request per other signature."""
         batches = self.input_side.warm_up(rows)
         for columns in batches:
             yield "serving_default", columns
         yield from self.input_side.warm_up_signatures(batches[-1])
-        each = zip(*batches[-1].values(), strict=True)
+        examples = zip(*batches[-1].values(), strict=True)
         yield (
             self.output_side.signature,
-            {"inputs": [example(dict(zip(self.inputs, row, strict=True))) for row in each]},
+            {"inputs": [example(dict(zip(self.inputs, row, strict=True))) for row in examples]},
         )
 
-    def compared(
+    def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        return self.output_side.compared(expected, received, tolerance=tolerance)
+        return self.output_side.compare(expected, received, tolerance=tolerance)
 
     def save_assets(self, folder: Path) -> None:
-        """Write the files that explain the outputs, and the preprocessor's files."""
+        """Write the preprocessor's files and the assets of the outputs."""
         super().save_assets(folder)
         self.output_side.save_assets(folder)
 
     def run(self, features: Sequence[Features]) -> list[dict[str, tf.Tensor]]:
         """Return the outputs of each model for its features."""
-        return [run(some) for run, some in zip(self._runs, features, strict=True)]
+        return [run(model_features) for run, model_features in zip(self._runs, features, strict=True)]
 
-    def answered(self, features: Sequence[Features], num_rows: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Return the named outputs of what all models predict together for B rows."""
-        return self.output_side.named(self._predicted(features, num_rows))
+    def predict(self, features: Sequence[Features], num_rows: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Return the outputs of serving_default for the features of B rows."""
+        return self.output_side.name_outputs(self._predicted(features, num_rows))
 
     def _answer(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
-        features, about = self.input_side.read(columns)
-        return self.answered(features, tf.size(columns[0])) | about
+        features, notes = self.input_side.read(columns)
+        return self.predict(features, tf.size(columns[0])) | notes
 
     def _from_examples(self, inputs: tf.Tensor, answer: Callable) -> dict[str, tf.Tensor]:
-        """Answer serialized tf.Examples; `answer` is serving_default, which is traced once for both."""
-        return self.output_side.of_examples(answer(*self.input_side.of_examples(inputs)))
+        """Predict for serialized tf.Examples; `answer` is serving_default, so that both share one trace."""
+        return self.output_side.example_outputs(answer(*self.input_side.parse_examples(inputs)))
 
 
 def example(row: Mapping[str, str | bytes | float | list[str]]) -> bytes:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn.export import saved_model
-from tfattn.export.served import Served
+from tfattn.export.servable_model import ServableModel
 from tfattn.serving.api.signature import Signature
 from tfattn.serving.client.row_outputs import decoded
 from tfattn.serving.engine.batching import Batcher
@@ -22,8 +22,8 @@ from tfattn.trained.ensemble import TrainedEnsemble
 SERVING_DEFAULT = "serving_default"
 
 
-def check_served(
-    served_class: type[Served],
+def check_servable_model(
+    served_class: type[ServableModel],
     ensemble: TrainedEnsemble,
     rows: Sequence[Mapping[str, str]],
     *,
@@ -55,7 +55,7 @@ def check_served(
     assert set(loaded.signatures) == set(functions) >= {SERVING_DEFAULT, *served.methods}
     outputs = _called(loaded, SERVING_DEFAULT, request)
     expected = {**request, **(ensemble.predict(rows) if expected is None else expected)}
-    comparison = served.compared(expected, _plain(outputs), tolerance=1e-5)
+    comparison = served.compare(expected, _plain(outputs), tolerance=1e-5)
     assert not comparison.wrong.any(), comparison.words
     assert set(comparison.report) and comparison.expected(0) and comparison.received(0)
 
@@ -73,7 +73,7 @@ def check_served(
 
     # A server answers a request of more rows than it computes at a time as if each were alone, but for padding.
     some = {name: list(itertools.islice(itertools.cycle(values), 5)) for name, values in request.items()}
-    for name in (SERVING_DEFAULT, *sorted(served.views().keys() & functions.keys())):
+    for name in (SERVING_DEFAULT, *sorted(served.attention_signatures().keys() & functions.keys())):
         signature = _signature(folder / "1", name)
         needed = signature.inputs.keys() - signature.defaults  # a target that is shown is no input of the first
         inputs = {key: some.get(key, some[served.inputs[0]]) for key in needed | some.keys() & signature.inputs.keys()}
@@ -87,20 +87,20 @@ def check_served(
 
     # Another answer is found out.
     rolled = {name: np.roll(values, 1, axis=0) for name, values in outputs.items()}
-    assert served.compared(expected, _plain(rolled), tolerance=1e-9).wrong.any()
+    assert served.compare(expected, _plain(rolled), tolerance=1e-9).wrong.any()
 
     # The warm-up asks every signature that anybody waits for, with inputs that it takes.
     requests = list(served.warm_up(rows))
-    assert {name for name, _ in requests} == set(functions) - set(served.views())
+    assert {name for name, _ in requests} == set(functions) - set(served.attention_signatures())
     for name, inputs in dict(requests).items():
         _called(loaded, name, inputs)
 
     # What is said of it speaks of inputs and outputs that it has, entry by entry.
-    about = served.about()
-    assert list(about["inputs"]) == list(served.inputs)
-    for output, entries in about["entries"].items():
+    metadata = served.metadata()
+    assert list(metadata["inputs"]) == list(served.inputs)
+    for output, entries in metadata["entries"].items():
         assert output not in outputs or len(entries) == outputs[output].shape[1]
-    assert served.shown_metrics
+    assert served.headline_metrics
     return outputs
 
 

@@ -1,17 +1,17 @@
-"""The evaluation of a classifier of table rows: what it finds, what it misses, and its most important columns."""
+"""The evaluation of a classifier of table rows: detection metrics, errors, and feature importance."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tfattn.evaluation import importance, tabular_sections, warnings
+from tfattn.evaluation import permutation_importance, table_sections, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection, log_loss
 from tfattn.evaluation.row_predictions import label_line
-from tfattn.evaluation.tabular_sections import ROW, PredictedRows
+from tfattn.evaluation.table_sections import ROW, PredictedRows
 from tfattn.evaluation.wording import count
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS, TARGET
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -21,15 +21,15 @@ RESULTS = "results.tsv"
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
-    """Measure a classifier of table rows, and the importance of its columns.
+    """Evaluate a classifier of table rows, and the importance of its columns.
 
-    Its table `results.tsv` holds a line per row: its identifiers, `row`, `label`, `predicted`, `right` (TRUE or FALSE),
-    `probability` (of the positive label; of the given one, if none is positive), and `essential_1` to `essential_E` of
-    a model that has them.
+    The table `results.tsv` has a line per row: its identifiers, `row`, `label`, `predicted`, `right` (TRUE or FALSE),
+    `probability` (of the positive label, or of the predicted label if none is positive), and `essential_1` to
+    `essential_E` for models with essential features.
 
     Args:
-        ensemble: whose `labels` are given, at its operating point where it has one; its task has the `positive_id`.
-        predictions: rows as `PredictedRows` takes them; `label_ids` (N,) and `scores` (N, C), and maybe
+        ensemble: the trained models, with labels, and an operating point, if any; the task has the `positive_id`.
+        predictions: rows as in `PredictedRows`; `label_ids` (N,), `scores` (N, C), and optionally
             `essential_features` (N, E) and `column_attention` (N, K).
 
     Returns:
@@ -46,7 +46,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         labels=ensemble.labels,
         positive=ensemble.task.positive_id,
         true=predictions.targets[LABEL_IDS],
-        given=values[LABEL_IDS],
+        predicted_ids=values[LABEL_IDS],
         scores=values["scores"],
         leaked=predictions.leaked,
         essential=values.get(ESSENTIAL_FEATURES),
@@ -54,45 +54,41 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     )
     metrics = {
         "log_loss": log_loss(predicted.true, predicted.scores),
-        **classification(predicted.true, predicted.given, predicted.labels),
+        **classification(predicted.true, predicted.predicted_ids, predicted.labels),
     }
     if predicted.positive is None:
         groups = calibration(predicted.probability, predicted.right)
     else:
         positive = predicted.true == predicted.positive
-        metrics |= detection(positive, predicted.given == predicted.positive, predicted.probability)
+        metrics |= detection(positive, predicted.predicted_ids == predicted.positive, predicted.probability)
         groups = calibration(predicted.probability, positive)
     metrics["calibration_error"] = calibration_error(groups)
     if ensemble.operating_point is not None:
         metrics["operating_threshold"] = ensemble.operating_point.threshold
     metrics |= warnings.accuracy_without(predicted.leaked, predicted.right)
-    each = ((one.name, one.targets[LABEL_IDS], one.values[LABEL_IDS]) for one in predictions.members)
+    each = ((member.name, member.targets[LABEL_IDS], member.values[LABEL_IDS]) for member in predictions.members)
     spread = Spread("accuracy", {name: classification(*ids, predicted.labels) for name, *ids in each})
     metrics |= spread.metrics
 
-    measure = importance.of_labels(predicted.true, predicted.positive)
+    measure = permutation_importance.of_labels(predicted.true, predicted.positive)
     importances = measure_importance(ensemble, predictions, predicted.true, predicted="scores", measure=measure)
     metrics |= importances.metrics
-    curves = [tabular_sections.curves(predicted, metrics, ensemble.operating_point)] if predicted.has_both_kinds else []
+    curves = [table_sections.curves(predicted, metrics, ensemble.operating_point)] if predicted.has_both_kinds else []
     sizes = [(len(predicted.rows), f"{predictions.split} row"), (len(predicted.columns), "column")]
     return TaskReport(
-        question="which label does a row get?",
+        question="what is the label of a row?",
         measured=", ".join(count(*size) for size in [*sizes, (len(predicted.labels), "label")]),
         metrics=metrics,
         predictions=_lines(predicted),
-        headline=tabular_sections.headline(predicted, metrics, predictions.split, spread.facts),
+        headline=table_sections.headline(predicted, metrics, predictions.split, spread.facts),
         sections=[
-            tabular_sections.confused(predicted, metrics),
+            table_sections.confused(predicted, metrics),
             *spread.sections(metrics, predictions),
             *curves,
             importances.section(),
-            tabular_sections.mistakes(predicted, importances.whole),
-            *(
-                [tabular_sections.essential(predicted, len(importances.each))]
-                if predicted.essential is not None
-                else []
-            ),
-            tabular_sections.certainty(predicted, groups),
+            table_sections.mistakes(predicted, importances.whole),
+            *([table_sections.essential(predicted, len(importances.each))] if predicted.essential is not None else []),
+            table_sections.certainty(predicted, groups),
         ],
         unit="row",
         summary=f"baseline {metrics['baseline_accuracy']:.4f}; {importances.summary}",
@@ -102,9 +98,9 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
 
 
 def _lines(predicted: PredictedRows) -> Iterator[dict[str, Any]]:
-    each = zip(predicted.rows, predicted.true, predicted.given, predicted.scores, strict=True)
-    for number, (row, true, given, scores) in enumerate(each):
-        line = label_line(row, predicted.labels, true=true, given=given, scores=scores)
+    each = zip(predicted.rows, predicted.true, predicted.predicted_ids, predicted.scores, strict=True)
+    for number, (row, true, predicted_id, scores) in enumerate(each):
+        line = label_line(row, predicted.labels, true=true, predicted_id=predicted_id, scores=scores)
         if predicted.essential is not None:
             line[ESSENTIAL_FEATURES] = [float(f"{value:.6g}") for value in predicted.essential[number]]
         if predicted.attention is not None:
@@ -123,7 +119,7 @@ def _results(predicted: PredictedRows) -> Iterator[list[str]]:
             *(row[name] for name in identifiers),
             row[ROW],
             predicted.labels[predicted.true[number]],
-            predicted.labels[predicted.given[number]],
+            predicted.labels[predicted.predicted_ids[number]],
             "TRUE" if predicted.right[number] else "FALSE",
             f"{predicted.probability[number]:.6f}",
             *(f"{value:.6g}" for value in essential[number]),

@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.export.written_text import before_stop, whole_characters
+from tfattn.export.stop_strings import complete_characters, cut_at_stop
 from tfattn.serving.generation.text_writer import TextWriter
 
 # Bytes at which it is decided what may follow which.
@@ -21,7 +21,7 @@ def as_python(text: bytes) -> str:
 
 
 def check(texts):
-    found = whole_characters(tf.constant(texts)).numpy().tolist()
+    found = complete_characters(tf.constant(texts)).numpy().tolist()
     assert [text.decode() for text in found] == [as_python(text) for text in texts]
 
 
@@ -48,6 +48,6 @@ def test_a_stop_string_cuts_a_text_where_a_stream_ends(tokens, stops):
             break
     else:
         streamed += writer.end()
-    cut, is_stopped = before_stop(tf.constant([b"".join(tokens)]), tf.constant([[*stops, ""]]))
-    assert whole_characters(cut).numpy()[0].decode() == streamed
+    cut, is_stopped = cut_at_stop(tf.constant([b"".join(tokens)]), tf.constant([[*stops, ""]]))
+    assert complete_characters(cut).numpy()[0].decode() == streamed
     assert bool(is_stopped[0]) == writer.is_stopped

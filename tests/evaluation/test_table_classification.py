@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, f1_score, log_loss, recall_score, roc_auc_score
 
-from tfattn.evaluation import tabular
+from tfattn.evaluation import table_classification
 from tfattn.tasks.operating_point import OperatingPoint
 
 COLUMNS = ["Reads", "Score", "Noise"]
@@ -61,7 +61,7 @@ def reported(predictions, num_classes=2, positive=1, scores=(None,), operating_p
     )
     given = {"rows": rows, "values": {"scores": found, "label_ids": found.argmax(axis=1)}}
     predicted = predictions(**given | {"targets": {"label_ids": true}} | changes)
-    return tabular.report(ensemble, predicted), predicted
+    return table_classification.report(ensemble, predicted), predicted
 
 
 @pytest.fixture(scope="module")
@@ -161,10 +161,10 @@ def test_the_page_says_in_words_what_was_found(full):
     folder, given, metrics = full
     true, label_ids = given.targets["label_ids"], given.values["label_ids"]
     page = _page(folder)
-    assert f"{np.sum(true & label_ids)} of {true.sum()} rows of the label “real” found: a sensitivity" in page
-    assert f"{np.sum(true == label_ids)} of 80 rows got the right label" in page
-    assert "where its score reaches 0.7." in page and "87.5%" in page
-    assert "The 2 members of this ensemble" in page and "these are their means" in page
+    assert f"{np.sum(true & label_ids)} of {true.sum()} rows of the label “real” were found: a sensitivity" in page
+    assert f"{np.sum(true == label_ids)} of 80 rows have the correct label" in page
+    assert "if its score is at least 0.7." in page and "87.5%" in page
+    assert "The 2 members of this ensemble" in page and "These are the means over 2 members" in page
     assert "texts" not in page
 
 
@@ -206,7 +206,7 @@ def test_a_model_without_mistakes_and_rows_without_identifiers(tmp_path, write, 
     given = reported(predictions)[1]
     rows = [{name: value for name, value in row.items() if name not in ("Sample", "Locus")} for row in given.rows]
     right, _ = reported(predictions, rows=rows, targets={"label_ids": given.values["label_ids"]})
-    assert "There are none: every row got the right label." in _page(write(tmp_path, right))
+    assert "There are no errors." in _page(write(tmp_path, right))
     assert "t.tsv:" in _page(write(tmp_path, reported(predictions, rows=rows)[0]))
 
 

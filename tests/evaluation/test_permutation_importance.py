@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from tfattn.evaluation import importance
+from tfattn.evaluation import permutation_importance
 
 COLUMNS = ["strong", "weak", "ignored"]
 DRAW = np.random.default_rng(0)
@@ -21,8 +21,8 @@ def ask(rows, weights=(4.0, 1.0, 0.0)):
 
 def permuted(ask, rows, columns, true, **options):
     """The importance of columns to a single model."""
-    options["measure"] = importance.of_labels(true, options.pop("positive"))
-    whole, alone = importance.permutation(lambda some: [ask(some)], rows, columns, true, **options)
+    options["measure"] = permutation_importance.of_labels(true, options.pop("positive"))
+    whole, alone = permutation_importance.permutation(lambda some: [ask(some)], rows, columns, true, **options)
     np.testing.assert_array_equal(whole.rises, alone.rises)
     return whole
 
@@ -92,12 +92,12 @@ def test_a_score_of_0_costs_a_finite_loss():
 
 def test_intervals_hold_the_mean_as_often_as_they_say():
     draws = np.random.default_rng(1).normal(loc=2.0, size=(10, 4000))
-    low, high = importance.around(draws)
+    low, high = permutation_importance.t_interval(draws)
     assert np.mean((low <= 2.0) & (high >= 2.0)) == pytest.approx(0.95, abs=0.012)
 
 
 def test_an_interval_by_hand():
-    low, high = importance.around(np.array([[1.0], [2.0], [3.0]]))
+    low, high = permutation_importance.t_interval(np.array([[1.0], [2.0], [3.0]]))
     # t of 2 degrees of freedom: 4.3027; standard deviation 1.
     assert (low[0], high[0]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-4)
 
@@ -106,8 +106,13 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
     def other(rows):
         return ask(rows, weights=(0.0, 3.0, 0.0))
 
-    whole, first, second = importance.permutation(
-        lambda rows: [ask(rows), other(rows)], ROWS, COLUMNS, TRUE, measure=importance.of_labels(TRUE, 1), seed=3
+    whole, first, second = permutation_importance.permutation(
+        lambda rows: [ask(rows), other(rows)],
+        ROWS,
+        COLUMNS,
+        TRUE,
+        measure=permutation_importance.of_labels(TRUE, 1),
+        seed=3,
     )
     alone = shuffled(lambda rows: (ask(rows) + other(rows)) / 2)
     np.testing.assert_allclose(whole.rises, alone.rises)
@@ -117,29 +122,29 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
 
 def test_only_what_stands_beyond_its_interval_is_important():
     rises = np.array([[0.3, 0.01, 0.0, -0.02, 0.5], [0.31, -0.02, 0.0, -0.03, 0.48], [0.29, 0.04, 0.0, -0.01, 0.52]])
-    found = importance.Importance(list("abcde"), rises, rises, "log loss", "accuracy", 10)
+    found = permutation_importance.Importance(list("abcde"), rises, rises, "log loss", "accuracy", 10)
     assert found.mean[1] > 0 and found.interval[0][1] < 0
     assert found.important.tolist() == [4, 0]
-    nothing = importance.Importance(list("abcde"), 0 * rises, rises, "log loss", "accuracy", 10)
+    nothing = permutation_importance.Importance(list("abcde"), 0 * rises, rises, "log loss", "accuracy", 10)
     assert nothing.important.tolist() == []
 
 
 def test_stability_by_hand():
     members = np.array([[0.5, 0.3, 0.1, 0.0], [0.6, 0.2, 0.1, 0.05], [0.1, 0.3, 0.5, 0.7]])
-    found = importance.stability(members, first=2)
+    found = permutation_importance.stability(members, first=2)
     # The first two rank alike (1), the third the other way round (-1 with both).
     assert found.correlation == pytest.approx((1 - 1 - 1) / 3)
     np.testing.assert_allclose(found.among_first, [2 / 3, 2 / 3, 1 / 3, 1 / 3])
 
 
 def test_a_column_of_no_importance_is_never_among_the_first():
-    found = importance.stability(np.array([[1.0, 0.0, 0.0], [1.0, 0.0, -0.1]]))
+    found = permutation_importance.stability(np.array([[1.0, 0.0, 0.0], [1.0, 0.0, -0.1]]))
     np.testing.assert_array_equal(found.among_first, [1, 0, 0])
 
 
 def test_a_single_member_agrees_with_nobody_and_one_without_ranking_with_none():
-    assert importance.stability(np.array([[1.0, 0.5]])) is None
-    assert importance.stability(np.array([[0.0, 0.0], [1.0, 0.5]])).correlation == 0.0
+    assert permutation_importance.stability(np.array([[1.0, 0.5]])) is None
+    assert permutation_importance.stability(np.array([[0.0, 0.0], [1.0, 0.5]])).correlation == 0.0
 
 
 def test_three_planted_columns_of_fourteen_come_first():
