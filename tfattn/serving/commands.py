@@ -102,7 +102,7 @@ def serve(models: str, *, with_engine: str, config: Path | None, overrides: list
         return
     check_exposure(serving)
     read_config(path)
-    forking.start()  # it loads TensorFlow while this process does
+    forking.start()  # the fork server imports TensorFlow while this process does
     native.with_tensorflow("tfattn.serving.server.builtin").serve(path, serving, announce)
 
 

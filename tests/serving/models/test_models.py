@@ -39,7 +39,7 @@ class Version:
         self.unused = asyncio.Event()
         self.unused.set()
 
-    async def load(self, *, gently=False):
+    async def load(self, *, low_priority=False):
         assert self.state is VersionState.START
         assert self.server.loading is None, "two loads at once"
         self.server.loading = self
@@ -433,7 +433,7 @@ async def test_a_version_that_dies_and_cannot_be_loaded_again_is_never_given_up(
 
 
 def test_waits_double_from_death_to_death_until_it_has_been_well_for_a_while(tmp_path, capfd):
-    waits = {"FIRST_WAIT": 0.001, "WELL_SECONDS": 60.0}
+    waits = {"FIRST_WAIT": 0.001, "RESTART_WINDOW": 60.0}
 
     @serves(load_retry_seconds=0.005)
     async def dies(server):
@@ -444,7 +444,7 @@ def test_waits_double_from_death_to_death_until_it_has_been_well_for_a_while(tmp
 
         with mock.patch.multiple(model, **waits):
             await dies(5)
-        with mock.patch.multiple(model, **waits | {"WELL_SECONDS": 0.0}):
+        with mock.patch.multiple(model, **waits | {"RESTART_WINDOW": 0.0}):
             await dies(1)
 
     dies(tmp_path)

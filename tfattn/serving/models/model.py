@@ -10,7 +10,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models import versions_on_disk
-from tfattn.serving.models.version import WELL_SECONDS, Version, VersionState
+from tfattn.serving.models.version import RESTART_WINDOW, Version, VersionState
 from tfattn.serving.models.versions_on_disk import Found, Look
 from tfattn.serving.monitoring.logs import Errors, Problems, log
 from tfattn.serving.section import Serving
@@ -162,7 +162,7 @@ class ServedModel:
         for managed in self._managed.values():
             has_died_too_often = managed.version.state is VersionState.END
             if managed.available_since is not None and has_died_too_often:
-                if self._loop.time() - managed.available_since >= WELL_SECONDS:
+                if self._loop.time() - managed.available_since >= RESTART_WINDOW:
                     managed.failures = 0
                 managed.available_since = None
                 self._failed(managed)
@@ -201,7 +201,7 @@ class ServedModel:
         version, started = managed.version, self._loop.time()
         log("version_loading", model=version.model, version=version.number, folder=version.folder)
         try:
-            await version.load(gently=any(self._available()))
+            await version.load(low_priority=any(self._available()))
         except Failure:
             self._failed(managed)
         else:

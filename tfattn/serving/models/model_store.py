@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tfattn import files
 from tfattn.errors import ServingError, nearest
-from tfattn.serving.engine.links import stays_inside
+from tfattn.serving.engine.links import is_inside
 from tfattn.serving.models import versions_on_disk
 
 
@@ -22,7 +22,7 @@ def find(model: str, folder: str | Path = "saved_models") -> Path:
     if found := _newest(Path(model)):
         return found
     if found := _newest(Path(folder) / model):
-        if not stays_inside(found, folder):
+        if not is_inside(found, folder):
             raise _leads_out(found, folder)
         return found
     known = names(folder)
@@ -44,7 +44,7 @@ def names(folder: str | Path) -> list[str]:
     """List the models of a folder that have a version, by name; links out of the folder are excluded."""
     if not Path(folder).is_dir():
         return []
-    return sorted(path.name for path in Path(folder).iterdir() if versions(path) and stays_inside(path, folder))
+    return sorted(path.name for path in Path(folder).iterdir() if versions(path) and is_inside(path, folder))
 
 
 def strays(folder: Path) -> list[str]:
@@ -54,7 +54,7 @@ def strays(folder: Path) -> list[str]:
     return [
         f"model {path.name} is left alone: it leads out of {folder}, to {os.path.realpath(path)}"
         for path in sorted(folder.iterdir())
-        if path.is_symlink() and versions(path) and not stays_inside(path, folder)
+        if path.is_symlink() and versions(path) and not is_inside(path, folder)
     ]
 
 
@@ -70,7 +70,7 @@ def _newest(place: Path) -> Path | None:
     if _is_version(place):
         return place
     there = [version for version in files.numbered(place).values() if _is_version(version)]
-    inside = [version for version in there if stays_inside(version, place)]
+    inside = [version for version in there if is_inside(version, place)]
     if there and not inside:
         raise _leads_out(there[-1], place)
     return inside[-1] if inside else None

@@ -9,7 +9,7 @@ from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig, ModelType
 
 from tfattn.errors import ServingError, nearest
-from tfattn.serving.engine.links import stays_inside
+from tfattn.serving.engine.links import is_inside
 from tfattn.serving.models import model_store
 
 FILE = "models.config"
@@ -141,7 +141,7 @@ def _found(base: str, *, beside: Path) -> str:
         return base
     for place in (beside / base, beside / Path(base).name):
         if base and place.is_dir():
-            if not stays_inside(place, beside):
+            if not is_inside(place, beside):
                 raise ServingError(
                     "the base path leads out of the folder of the file",
                     expected=f"something in {beside}",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tensorflow_serving.config.file_system_storage_path_source_pb2 import FileSystemStoragePathSourceConfig
 
-from tfattn.serving.engine.links import stays_inside
+from tfattn.serving.engine.links import is_inside
 
 Policy = FileSystemStoragePathSourceConfig.ServableVersionPolicy
 Files = frozenset[tuple[str, int, int]]
@@ -94,7 +94,7 @@ def strays(base: Path) -> list[str]:
     return [
         f"version {path.name} is left alone: it leads out of {base}, to {os.path.realpath(path)}"
         for path in _numbered(base)
-        if not stays_inside(path, base)
+        if not is_inside(path, base)
     ]
 
 
@@ -102,7 +102,7 @@ def _folders(base: Path) -> dict[int, list[Path]]:
     """List the folders of each number, ascending; of several, TF Serving takes the last by name, here the first."""
     folders: dict[int, list[Path]] = {}
     for path in _numbered(base):
-        if not path.is_symlink() or stays_inside(path, base):
+        if not path.is_symlink() or is_inside(path, base):
             folders.setdefault(int(path.name), []).append(path)
     return dict(sorted(folders.items()))
 
