@@ -89,7 +89,7 @@ def test_a_version_that_dies_again_and_again_is_not_started_again_at_once(folder
 
 
 class Loops(tf.Module):
-    """Never answers a text that is empty."""
+    """A model that never answers an empty text."""
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
     def answer(self, text):
@@ -193,7 +193,7 @@ def test_what_a_version_may_do_more_than_compute_is_a_setting(tmp_path):
 
 
 def test_a_process_that_cannot_be_started_is_a_failure_like_others(folder):
-    """Whatever is missing: here, file descriptors."""
+    """The process cannot start, here for lack of file descriptors."""
 
     async def life():
         served = version(folder)

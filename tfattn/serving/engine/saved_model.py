@@ -116,8 +116,8 @@ class SavedModel:
             if key not in self._functions:
                 with self._graph.as_default():
                     options = config_pb2.CallableOptions(run_options=self._run_options)
-                    options.feed.extend(signature.inputs[name].place for name in fed)
-                    options.fetch.extend(signature.outputs[name].place for name in names)
+                    options.feed.extend(signature.inputs[name].tensor_name for name in fed)
+                    options.fetch.extend(signature.outputs[name].tensor_name for name in names)
                     self._functions[key] = self._session._make_callable_from_options(options)
         return self._functions[key]
 
