@@ -169,7 +169,7 @@ def test_defaults_set_no_flags(engine):
         "ssl_config_file",
     }.isdisjoint(flags)
     assert "listens on all addresses, not only on 127.0.0.1" in errors
-    assert "loads SavedModels that read files, write files or run code, too" in errors
+    assert "loads SavedModels that read files, write files or run code: serve only trusted models" in errors
     assert "does not support the settings: allow_operations, allowed_hosts, insecure, max_body_mib" in errors
 
 
