@@ -1,4 +1,4 @@
-"""Real servers on free ports, in a thread of their own, over models that compute with numpy."""
+"""Real servers on free ports in threads, with models that compute with NumPy."""
 
 import asyncio
 import socket
@@ -38,7 +38,7 @@ class RpcServer:
         return f"127.0.0.1:{self.port}"
 
     def do(self, function, *arguments):
-        """Calls a function on the server's event loop, for what belongs to that."""
+        """Call a function on the server's event loop."""
         self.loop.call_soon_threadsafe(function, *arguments)
 
     def __enter__(self):

@@ -1,4 +1,4 @@
-"""Models and versions that compute with numpy in place of a process, to test what stands above them."""
+"""Models and versions that compute with NumPy instead of a process, for tests of the protocols."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from tfattn.serving.models.version import VersionState
 
 
 def signature(name, inputs, outputs, *, method=PREDICT, defaults=None) -> Signature:
-    """A signature from names to (type, shape)."""
+    """Create a signature from names to (type, shape)."""
     message = SignatureDef(method_name=method)
     for side, tensors in ((message.inputs, inputs), (message.outputs, outputs)):
         for key, (dtype, shape) in tensors.items():
@@ -30,32 +30,33 @@ class Version:
     """A version whose signatures are functions of arrays.
 
     Attributes:
-        calls: what `run` was given: signature, inputs, outputs, deadline.
-        in_use: how many use it now.
-        gate: `run` waits for it.
-        cancelled: how many runs were dropped.
-        breaks: an exception that `run` raises.
-        told: what `write` yields, with the gate behind the first piece, or raises; None where it writes no texts.
-        wanted: what `write` was asked for.
+        calls: the arguments of `run`: signature, inputs, outputs, deadline.
+        in_use: the number of current users.
+        gate: an event that `run` waits for.
+        cancelled: the number of cancelled runs.
+        error_to_raise: an exception that `run` raises.
+        pieces: the pieces that `write` yields, waiting for the gate after the first, or exceptions that it raises; None
+            for a model that does not generate text.
+        requests: the requests to `write`.
     """
 
     def __init__(self, model, number, functions, *, state=VersionState.AVAILABLE, error=None):
         self.model, self.number, self.state, self.error = model, number, state, error
-        self.signatures = {one.name: one for one, _ in functions}
-        self.functions = {one.name: function for one, function in functions}
-        self.calls, self.in_use, self.cancelled, self.breaks = [], 0, 0, None
+        self.signatures = {signature.name: signature for signature, _ in functions}
+        self.functions = {signature.name: function for signature, function in functions}
+        self.calls, self.in_use, self.cancelled, self.error_to_raise = [], 0, 0, None
         self.gate = asyncio.Event()
         self.gate.set()
-        self.told, self.wanted = None, []
+        self.pieces, self.requests = None, []
 
     @property
     def writes_texts(self):
-        return self.told is not None
+        return self.pieces is not None
 
     async def write(self, request):
-        self.wanted.append(request)
+        self.requests.append(request)
         with self.use():
-            for number, piece in enumerate(self.told):
+            for number, piece in enumerate(self.pieces):
                 if isinstance(piece, Exception):
                     raise piece
                 try:
@@ -68,8 +69,8 @@ class Version:
 
     async def run(self, signature, inputs, outputs, deadline):
         self.calls.append((signature, inputs, outputs, deadline))
-        if self.breaks:
-            raise self.breaks
+        if self.error_to_raise:
+            raise self.error_to_raise
         try:
             await self.gate.wait()
         except asyncio.CancelledError:
@@ -125,14 +126,14 @@ class Models:
 
 
 class Health:
-    """What the server says of itself."""
+    """The health of a server."""
 
     def __init__(self):
         self.live, self.ready, self.draining = True, True, False
 
 
 class Metrics:
-    """Keeps what it is told of requests."""
+    """A recorder of metrics of requests."""
 
     def __init__(self):
         self.requests, self.first_pieces, self.usages = [], [], []
@@ -194,13 +195,13 @@ def sums() -> Version:
     def compute(a, b):
         return {"c": a + b, "d": a - b}
 
-    given, told = {"a": FLOATS, "b": FLOATS}, {"c": FLOATS, "d": FLOATS}
+    inputs, outputs = {"a": FLOATS, "b": FLOATS}, {"c": FLOATS, "d": FLOATS}
     return Version(
         "sums",
         7,
         [
-            (signature("serving_default", given, told), compute),
-            (signature("default", given, told, defaults={"b": np.float32([10])}), compute),
+            (signature("serving_default", inputs, outputs), compute),
+            (signature("default", inputs, outputs, defaults={"b": np.float32([10])}), compute),
         ],
     )
 

@@ -1,4 +1,4 @@
-"""What the command line does before it loads TensorFlow: whatever needs none of it."""
+"""Checks of the command line before TensorFlow is imported."""
 
 import subprocess
 import sys
@@ -20,13 +20,13 @@ finally:
     ("command", "message"),
     [
         (["serve", "nowhere"], "there is nothing to serve"),
-        (["serve", "--engine", "builtin", "--set", "host=0.0.0.0"], "host: anybody who reaches this address"),
+        (["serve", "--engine", "builtin", "--set", "host=0.0.0.0"], "host: anybody who can reach this address"),
         (["serve", "--set", "rest_prot=1"], "Did you mean `rest_port`"),
         (["predict", "http://127.0.0.1:1/reports"], "the server does not answer"),
         (["predict", "reports", "--output", "out.xlsx"], "unknown file format"),
     ],
 )
-def test_what_is_wrong_is_said_without_it(command, message, tmp_path):
+def test_errors_are_reported_without_tensorflow(command, message, tmp_path):
     done = subprocess.run([sys.executable, "-c", RUN, *command], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode and message in done.stderr
     assert done.stdout.strip() == "False"

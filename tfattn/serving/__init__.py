@@ -1,4 +1,4 @@
-"""Exported models: predictions for a file of rows, a server, and a client of any such server."""
+"""Serving of exported models: batch prediction, a server, and a client."""
 
 from typing import Any
 

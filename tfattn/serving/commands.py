@@ -1,6 +1,6 @@
-"""The commands that need an export and no pipeline, such as predict, prompt and serve. A few lines of glue each.
+"""The commands that need an export and no pipeline, such as predict, prompt and serve.
 
-TensorFlow, which takes seconds, is loaded by those that need it, and not before what can be wrong has been looked at.
+Importing TensorFlow takes seconds, so commands import it only if they need it, after they have checked their arguments.
 """
 
 import json
@@ -39,15 +39,15 @@ def predict(
     arrays: bool,
 ) -> None:
     """Write the predictions of an export, or of a model on a server, for a file of inputs."""
-    output_lines.format_of(output)  # what cannot be written is refused before anything is loaded
-    predictor = _opened(model, folder, token_file=token_file, allow_operations=allow_operations)
+    output_lines.format_of(output)  # checks the format before loading the model
+    predictor = _open_model(model, folder, token_file=token_file, allow_operations=allow_operations)
     rows = predict_rows(predictor, input, output, kind=format, batch_size=batch_size, arrays=arrays)
     if output != "-":
         console.note(f"{output}: predictions of {rows:,} {'row' if rows == 1 else 'rows'}")
 
 
 def recipe(path: Path, overrides: list[str] | None) -> Recipe:
-    """Read how rows become prompts."""
+    """Read the recipe that turns rows into prompts."""
     return build(resolve_section("prompt", path, overrides))
 
 
@@ -63,9 +63,9 @@ def prompt(
     folder: Path,
     token_file: Path | None,
 ) -> None:
-    """Write the answers of a language model to the rows of a file, by a recipe, and tell how many are right."""
+    """Write the answers of a language model to the rows of a file, and print the accuracy."""
     output_lines.format_of(output)
-    prompted = PromptedModel(_opened(model, folder, token_file=token_file), recipe, has_targets=has_targets)
+    prompted = PromptedModel(_open_model(model, folder, token_file=token_file), recipe, has_targets=has_targets)
     predict_rows(prompted, input, output, kind=format, batch_size=batch_size)
     if prompted.num_rows:
         fraction = prompted.num_right / prompted.num_rows
@@ -73,36 +73,36 @@ def prompt(
 
 
 def fill_mask(model: str, text: str, *, top_k: int, folder: Path, token_file: Path | None, print: Print) -> None:
-    """Print the likeliest tokens for each [MASK] of a text, with their probabilities and the text that they make."""
+    """Print the most likely tokens for each [MASK] of a text, with their probabilities and the completed text."""
     masked_texts.check(text)
-    predictor = _opened(model, folder, token_file=token_file)
+    predictor = _open_model(model, folder, token_file=token_file)
     for line in masked_texts.lines(predictor, text, top_k=top_k):
         print(line)
 
 
 def glue(model: str, task: str, input: str, output: Path, *, folder: Path, print: Print) -> None:
-    """Write the predictions for a test file of GLUE, as its website takes them."""
+    """Write the predictions for a GLUE test file in the submission format."""
     glue_files.check(task)
-    print(str(glue_files.write(_opened(model, folder), task, input, output)))
+    print(str(glue_files.write(_open_model(model, folder), task, input, output)))
 
 
 def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:
-    """Serve exports until told to end; print the addresses as a line of JSON once the server answers."""
+    """Serve exports until a signal ends the server; print the addresses as a line of JSON once it is ready."""
     serving = build(resolve_section("serving", config, overrides))
     path = Path(models) if Path(models).exists() else Path("saved_models") / models
 
-    def announce(what) -> None:  # an Announcement
-        console.table("Serving", ["model", "version", "state"], what.rows())
-        console.note(f"page: {what.rest}/    gRPC: {what.grpc}")
-        console.note(what.curl())
-        print(json.dumps({"rest": what.rest, "grpc": what.grpc}))
+    def announce(announcement) -> None:
+        console.table("Serving", ["model", "version", "state"], announcement.rows())
+        console.note(f"page: {announcement.rest}/    gRPC: {announcement.grpc}")
+        console.note(announcement.curl())
+        print(json.dumps({"rest": announcement.rest, "grpc": announcement.grpc}))
 
-    if tensorflow_model_server.is_wanted(with_engine):
+    if tensorflow_model_server.is_selected(with_engine):
         tensorflow_model_server.serve(path, serving, lambda rest, grpc: print(json.dumps({"rest": rest, "grpc": grpc})))
         return
     check_exposure(serving)
     read_config(path)
-    forking.start()  # it loads TensorFlow while this process does
+    forking.start()  # the fork server imports TensorFlow while this process does
     native.with_tensorflow("tfattn.serving.server.builtin").serve(path, serving, announce)
 
 
@@ -115,7 +115,7 @@ def conformance(
     overrides: list[str] | None,
     print: Print,
 ) -> bool:
-    """Check a server against what TF Serving answers; print each check, and return whether all passed."""
+    """Check a server for conformance with TF Serving; print each check, and return whether all passed."""
     run = native.with_tensorflow("tfattn.serving.conformance.run")
     options = {"rest": rest, "grpc": grpc, "models": models, "engine": with_engine, "overrides": overrides or ()}
     results = []
@@ -126,10 +126,10 @@ def conformance(
     return all(result.outcome != "failed" for result in results)
 
 
-def _opened(
+def _open_model(
     model: str, folder: Path, *, token_file: Path | None = None, allow_operations: Collection[str] = ()
 ) -> Predictor:
-    """Load an export, or find a model on a server."""
+    """Load an export, or connect to a model on a server."""
     if is_address(model):
         return RemoteModel(model, token_file=token_file)
     local = native.with_tensorflow("tfattn.serving.client.local")
@@ -137,5 +137,5 @@ def _opened(
 
 
 def write_models(folder: Path) -> None:
-    """Write the models that a server must serve to be checked."""
+    """Write the models that a server must serve for the conformance check."""
     native.with_tensorflow("tfattn.serving.conformance.fixtures").write_models(folder)

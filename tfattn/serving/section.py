@@ -1,4 +1,4 @@
-"""The settings of the built-in server: addresses, time limits and size limits."""
+"""The section `serving`: addresses, time limits and size limits of the built-in server."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
-# Where the built-in server answers otherwise than TF Serving, each of which can be switched off.
+# The deviations of the built-in server from TF Serving, each of which can be disabled.
 Deviation = Literal[
     "integer_range", "not_found_json", "bytes_as_b64", "keep_last_version", "health_paths", "browser_safety"
 ]
@@ -18,42 +18,41 @@ class Serving:
     """The built-in server's addresses and limits.
 
     Args:
-        host: the address to listen on; 0.0.0.0 for all, beyond this machine.
-        rest_port: the port for REST and the page; 0 takes a free one.
-        grpc_port: the port for gRPC; 0 takes a free one.
-        batching: a batching_parameters.txt, "beside" for the one beside the models where there is one, or "off".
-        poll_seconds: how often the models' folders are looked through for versions.
-        config_poll_seconds: how often models.config, or the folder of models, is looked through for models.
-        load_seconds: how long a version may take to be loaded and warm.
-        load_retries: how many more times a version that failed to load is tried.
-        load_retry_seconds: the time between such tries, and the longest that a version waits whose process dies.
-        allow_operations: the operations that a model may have although they do more than compute, such as ReadFile.
-        labels_for_unavailable: whether a new label may be given to a version that is not available.
-        timeout_seconds: how long a REST request may take to be answered; of texts that are written step by step, how
-            long each next piece may take. A process that computes twice as long as this, and as a gRPC call's own
-            deadline, hangs, and is replaced.
-        max_body_mib: the largest request body, inflated, and the largest gRPC message, in MiB.
-        max_gzip_ratio: how many times larger than its compressed form a body may be.
-        max_nesting: how deep JSON may be nested; 0 for no limit but Python's own.
-        max_rows: the most rows of one request.
-        max_header_kib: the largest head of a request, in KiB.
-        max_connections: the most connections at a time, of REST and of gRPC each.
-        slow_client_seconds: how long a client may take to send a request's head, and between pieces of its body.
-        cors: whether pages of other origins may ask.
-        allowed_hosts: names of this server beyond localhost and `host`, such as models.example.org, *.example.org or *:
-            requests that name another one are refused, unless a token is asked for.
-        tls_certificate: a PEM file; with it both ports speak TLS only.
+        host: the address to listen on; 0.0.0.0 for all addresses, including other machines.
+        rest_port: the port for REST and the page; 0 selects a free port.
+        grpc_port: the port for gRPC; 0 selects a free port.
+        batching: a batching_parameters.txt, "beside" for the file next to the models, if any, or "off".
+        poll_seconds: the interval between scans of the models' folders for versions.
+        config_poll_seconds: the interval between scans of models.config, or the folder of models, for models.
+        load_seconds: the time limit for loading and warming up a version.
+        load_retries: the number of retries of a version that fails to load.
+        load_retry_seconds: the time between retries, and the maximum backoff of a version whose process dies.
+        allow_operations: the operations to allow although they have side effects, such as ReadFile.
+        labels_for_unavailable: whether a new label may refer to a version that is not available.
+        timeout_seconds: the time limit of a REST request; for generated text, the time limit of each next piece. A
+            process that computes for twice this time, or twice the deadline of a gRPC call, is replaced.
+        max_body_mib: the maximum size of a request body after decompression, and of a gRPC message, in MiB.
+        max_gzip_ratio: the maximum compression ratio of a body.
+        max_nesting: the maximum nesting of JSON; 0 for only Python's own limit.
+        max_rows: the maximum number of rows of a request.
+        max_header_kib: the maximum size of a request's head, in KiB.
+        max_connections: the maximum number of concurrent connections, for REST and gRPC each.
+        slow_client_seconds: the time limit for a request's head, and between parts of its body.
+        cors: whether pages of other origins may send requests.
+        allowed_hosts: names of this server in addition to localhost and `host`, such as models.example.org,
+            *.example.org or *. Requests for other names are refused, unless the server needs a token.
+        tls_certificate: a PEM file, which enables TLS on both ports.
         tls_key: the certificate's private key, a PEM file.
-        token_file: a file whose text every request must carry as `Authorization: Bearer`; health and metrics aside. It
-            may be readable by its owner alone.
-        insecure: whether it may listen beyond this machine without asking for a token.
-        grace_seconds: how long accepted requests may take after SIGTERM.
-        worker_threads: the threads of one version's process; 0 for one per CPU core.
-        texts: of a model that writes texts step by step, how many it writes at a time.
-        texts_waiting: how many more may wait; what comes beyond is refused at once.
-        prefix_mib: how much is kept of what it has read and written, for prompts that begin alike, in MiB.
-        log_requests: whether every request is logged, without its content.
-        as_tf_serving: the improvements on TF Serving to switch off.
+        token_file: a file with the token that requests must carry as `Authorization: Bearer`, except for health and
+            metrics. Only its owner may be able to read it.
+        insecure: whether to listen beyond this machine without a token.
+        grace_seconds: the time limit for accepted requests after SIGTERM.
+        worker_threads: the threads of a version's process; 0 for one per CPU core.
+        texts: the number of texts that a language model generates at a time.
+        texts_waiting: the maximum number of waiting texts; further requests are refused.
+        prefix_mib: the size of the prefix cache of a language model, in MiB.
+        log_requests: whether to log every request, without its content.
+        as_tf_serving: the deviations from TF Serving to disable.
 
     Example:
         >>> Serving(rest_port=0, grpc_port=0).host

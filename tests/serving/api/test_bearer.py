@@ -1,4 +1,4 @@
-"""The token admits whoever knows it, and nobody else."""
+"""Only requests with the token are accepted."""
 
 import pytest
 
@@ -14,14 +14,14 @@ def bearer(tmp_path):
 
 
 @pytest.mark.parametrize("given", ["Bearer s3cret-/+=", "bearer s3cret-/+=", "BEARER  s3cret-/+= "])
-def test_the_token_admits(bearer, given):
+def test_the_token_is_accepted(bearer, given):
     assert bearer.admits(given)
 
 
 @pytest.mark.parametrize(
     "given", ["", "Bearer", "Bearer ", "s3cret-/+=", "Basic s3cret-/+=", "Bearer s3cret", "Bearer é"]
 )
-def test_nothing_else_does(bearer, given):
+def test_other_tokens_are_refused(bearer, given):
     assert not bearer.admits(given)
 
 
@@ -43,7 +43,7 @@ def test_a_file_that_others_may_read_is_refused(tmp_path, mode):
         Bearer(tmp_path / "token")
 
 
-def test_a_file_of_another_user_is_that_users_to_protect(tmp_path, monkeypatch):
+def test_a_file_of_another_user_is_not_checked(tmp_path, monkeypatch):
     (tmp_path / "token").write_text("s3cret")  # as a secret that is mounted into a container
     monkeypatch.setattr("os.geteuid", lambda: 65534)
     assert Bearer(tmp_path / "token").admits("Bearer s3cret")

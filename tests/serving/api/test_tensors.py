@@ -1,4 +1,4 @@
-"""Arrays and messages: every type there and back, both forms, and nothing broken gets through."""
+"""Conversion of arrays to messages and back in both encodings; invalid messages are refused."""
 
 import ml_dtypes
 import numpy as np
@@ -18,7 +18,7 @@ DTYPES = ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?",
 
 @pytest.mark.parametrize("as_content", [False, True])
 @pytest.mark.parametrize("dtype", [*DTYPES, ml_dtypes.bfloat16])
-def test_every_type_comes_back_as_it_was(dtype, as_content):
+def test_every_type_survives_serialization(dtype, as_content):
     array = np.arange(6).reshape(2, 3).astype(dtype)
     proto = to_proto(array, as_content=as_content)
     back = from_proto("x", TensorProto.FromString(proto.SerializeToString()))
@@ -40,12 +40,12 @@ def test_strings_are_bytes(values):
     assert from_proto("x", to_proto(array.reshape(-1, 1))).shape == (len(values), 1)
 
 
-def test_answers_stand_in_the_field_of_their_type():
+def test_values_are_written_to_the_field_of_their_type():
     assert list(to_proto(np.float32([1, 2])).float_val) == [1, 2]
     assert list(to_proto(np.int64([3])).int64_val) == [3]
 
 
-def test_one_value_stands_for_all():
+def test_a_single_value_is_repeated():
     proto = TensorProto(dtype=DT_FLOAT, float_val=[2.0])
     proto.tensor_shape.dim.add(size=3)
     assert from_proto("x", proto).tolist() == [2, 2, 2]
@@ -56,7 +56,7 @@ def test_one_value_stands_for_all():
     assert from_proto("x", proto).tolist() == [b""] * 4
 
 
-def test_what_is_all_in_the_message_may_be_large():
+def test_complete_messages_may_be_large():
     large = np.ones(2**21 + 1, np.uint8)
     assert (from_proto("x", to_proto(large, as_content=True)) == large).all()
     assert (from_proto("x", to_proto(large)) == large).all()
@@ -90,7 +90,7 @@ def broken():
 
 
 @pytest.mark.parametrize(("what", "proto"), broken())
-def test_a_broken_message_is_the_client_s_mistake(what, proto):
+def test_invalid_messages_are_invalid_arguments(what, proto):
     with pytest.raises(Failure, match="tensor parsing error: x") as failure:
         from_proto("x", proto)
     assert failure.value.http_status == 400

@@ -221,10 +221,10 @@ def test_what_is_wrong_is_said(client, call, message):
 
 
 def test_the_servers_own_words_are_passed_on(client, server):
-    server.models.find("reports").breaks = Failure(StatusCode.UNAVAILABLE, "the queue is full")
+    server.models.find("reports").error_to_raise = Failure(StatusCode.UNAVAILABLE, "the queue is full")
     with pytest.raises(ServingError, match="reports: the server does not answer: received .*the queue is full"):
         client.predict("reports", [{"text": "a"}])
-    server.models.find("reports").breaks = ZeroDivisionError()
+    server.models.find("reports").error_to_raise = ZeroDivisionError()
     with pytest.raises(ServingError, match="the server cannot answer: received .*The server failed"):
         client.predict("reports", [{"text": "a"}])
 
@@ -232,7 +232,7 @@ def test_the_servers_own_words_are_passed_on(client, server):
 def test_retries_only_if_asked(client, server, protocol, monkeypatch):
     monkeypatch.setattr("tfattn.serving.client.client.FIRST_WAIT", 0.01)
     version = server.models.find("reports")
-    version.breaks = Failure(StatusCode.UNAVAILABLE, "busy")
+    version.error_to_raise = Failure(StatusCode.UNAVAILABLE, "busy")
     with Client(f"{protocol}://{server.host}", retries=3) as patient:
         with pytest.raises(ServingError, match="busy"):
             patient.predict("reports", [{"text": "a"}])
@@ -240,7 +240,7 @@ def test_retries_only_if_asked(client, server, protocol, monkeypatch):
         threading.Timer(0.05, lambda: setattr(version, "breaks", None)).start()
         with Client(f"{protocol}://{server.host}", retries=20) as more_patient:
             assert more_patient.predict("reports", [{"text": "a"}])
-    version.breaks = Failure(StatusCode.INVALID_ARGUMENT, "wrong")
+    version.error_to_raise = Failure(StatusCode.INVALID_ARGUMENT, "wrong")
     version.calls.clear()
     with pytest.raises(ServingError, match="wrong"):
         client.predict("reports", [{"text": "a"}])

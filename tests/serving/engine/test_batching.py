@@ -1,4 +1,4 @@
-"""Rows of several requests in one batch: nobody's answer changes, one failure stays one, nothing runs for nobody."""
+"""Batching changes no answer, isolates failures and computes no abandoned request."""
 
 import asyncio
 import itertools
@@ -18,7 +18,7 @@ from tfattn.serving.api.tensors import strings
 from tfattn.serving.engine import batching
 from tfattn.serving.engine.batching import Batcher
 from tfattn.serving.engine.batching_parameters import BatchingParameters
-from tfattn.serving.engine.process import Died
+from tfattn.serving.engine.process import ProcessDied
 
 
 def signature(dtype=DT_FLOAT, name="serving_default", rows=-1) -> Signature:
@@ -30,37 +30,37 @@ def signature(dtype=DT_FLOAT, name="serving_default", rows=-1) -> Signature:
 
 
 class Model:
-    """Doubles numbers; remembers its batches; fails on 13, dies on 666, waits until it is let go where asked to."""
+    """A model that doubles numbers and records batches; it fails on 13, dies on 666 and waits for a gate, if any."""
 
     def __init__(self, gate: asyncio.Event | None = None):
         self.batches: list[list[float]] = []
         self.gate = gate
-        self.running = self.most_running = 0
+        self.running = self.max_running = 0
 
     async def __call__(self, name, inputs, outputs, deadline):
         values = inputs["x"].ravel().tolist()
         self.batches.append(values)
         self.running += 1
-        self.most_running = max(self.most_running, self.running)
+        self.max_running = max(self.max_running, self.running)
         try:
             await (self.gate.wait() if self.gate else asyncio.sleep(0))
         finally:
             self.running -= 1
         if 666 in values:
-            raise Died
+            raise ProcessDied
         if 13 in values:
             raise Failure(StatusCode.INVALID_ARGUMENT, "thirteen")
         return {"y": inputs["x"] * 2 if inputs["x"].dtype != object else inputs["x"]}
 
 
-class Silent:
+class NullObserver:
     def batch(self, **facts): ...
 
     def queue(self, **facts): ...
 
 
 def batcher(model, *, threads=1, **parameters) -> Batcher:
-    return Batcher(model, parameters=BatchingParameters(**parameters), threads=threads, observer=Silent())
+    return Batcher(model, parameters=BatchingParameters(**parameters), threads=threads, observer=NullObserver())
 
 
 async def ask(batcher, *values, deadline=None, of=None):
@@ -92,16 +92,16 @@ async def test_requests_that_wait_together_are_computed_together():
 
 
 @asynchronous
-async def test_a_batch_has_no_more_rows_than_it_may_and_no_more_run_than_there_are_threads():
+async def test_the_rows_of_a_batch_and_the_running_batches_are_bounded():
     model = Model()
     shared = batcher(model, max_batch_size=4, max_queued_batches=100, threads=2)
     answers = await asyncio.gather(*(ask(shared, value) for value in range(100, 150)))
     assert answers == [[2.0 * value] for value in range(100, 150)]
-    assert max(map(len, model.batches)) <= 4 and model.most_running == 2
+    assert max(map(len, model.batches)) <= 4 and model.max_running == 2
 
 
 @asynchronous
-async def test_one_bad_row_fails_alone():
+async def test_an_invalid_row_fails_alone():
     shared = batcher(Model())
     answers = await asyncio.gather(*(ask(shared, value) for value in range(20)), return_exceptions=True)
     failed = [index for index, answer in enumerate(answers) if isinstance(answer, Failure)]
@@ -131,7 +131,7 @@ async def test_a_full_queue_refuses_at_once():
 
 
 @asynchronous
-async def test_what_nobody_waits_for_is_not_computed():
+async def test_abandoned_requests_are_not_computed():
     gate = asyncio.Event()
     model = Model(gate)
     shared = batcher(model)
@@ -163,7 +163,7 @@ async def test_a_request_that_cannot_be_answered_in_time_is_refused_at_once():
     waiting = [asyncio.create_task(ask(shared, value)) for value in range(5)]
     await asyncio.sleep(0)
     with (
-        mock.patch.object(batching, "LONGEST_WAIT", math.inf),  # or a slow machine would refuse it for that
+        mock.patch.object(batching, "MAX_WAIT", math.inf),  # a slow machine would exceed the limit
         pytest.raises(Failure, match="too long for the request's deadline"),
     ):
         await ask(shared, 9, deadline=loop.time() + 0.1)
@@ -180,7 +180,7 @@ async def test_a_request_larger_than_a_batch_goes_through_in_parts():
 
 
 @asynchronous
-async def test_only_what_fits_shares_a_batch():
+async def test_only_requests_of_equal_shapes_and_lengths_share_a_batch():
     model = Model()
     shared = batcher(model)
     text, fixed = signature(DT_STRING, "text"), signature(name="fixed", rows=1)
@@ -200,7 +200,7 @@ async def test_only_what_fits_shares_a_batch():
 
 
 @asynchronous
-async def test_answers_that_are_not_one_for_each_row_are_computed_alone():
+async def test_signatures_without_an_output_per_row_are_computed_alone():
     calls = []
 
     async def total(name, inputs, outputs, deadline):
@@ -244,7 +244,7 @@ async def test_a_request_in_parts_is_as_wide_as_its_longest_row_and_padded_as_th
 
 
 @asynchronous
-async def test_a_large_request_whose_answer_is_not_one_for_each_row_is_computed_whole():
+async def test_a_large_request_without_an_output_per_row_is_computed_whole():
     async def total(name, inputs, outputs, deadline):
         await asyncio.sleep(0)
         return {"y": inputs["x"].sum(keepdims=True)}
@@ -266,13 +266,13 @@ async def test_an_incomplete_batch_waits_for_more_rows_but_not_for_ever():
 @asynchronous
 async def test_without_parameters_each_request_is_alone():
     model = Model()
-    alone = Batcher(model, parameters=None, threads=1, observer=Silent())
+    alone = Batcher(model, parameters=None, threads=1, observer=NullObserver())
     assert await asyncio.gather(*(ask(alone, value) for value in range(5))) == [[2.0 * value] for value in range(5)]
     assert model.batches == [[value] for value in range(5)]
 
 
 @asynchronous
-async def test_whatever_happens_each_request_is_answered_as_if_it_were_alone():
+async def test_each_request_is_answered_as_if_it_were_alone():
     chance = random.Random(5)
     shared = batcher(Model(), max_batch_size=5, max_queued_batches=1000, threads=3)
 
@@ -281,7 +281,7 @@ async def test_whatever_happens_each_request_is_answered_as_if_it_were_alone():
         return await asyncio.wait_for(ask(shared, *values), patience)
 
     requests = [[chance.choice([1, 2, 3, 13]) for _ in range(chance.randint(1, 8))] for _ in range(300)]
-    with mock.patch.object(batching, "LONGEST_WAIT", math.inf):  # or a slow machine would refuse some
+    with mock.patch.object(batching, "MAX_WAIT", math.inf):  # a slow machine would exceed the limit
         answers = await asyncio.gather(
             *(one(values, chance.choice([0.001, 10])) for values in requests), return_exceptions=True
         )
@@ -294,5 +294,5 @@ async def test_whatever_happens_each_request_is_answered_as_if_it_were_alone():
 
 
 @asynchronous
-async def test_no_rows_are_an_answer_too():
+async def test_a_request_without_rows_is_answered():
     assert await ask(batcher(Model())) == []

@@ -1,4 +1,4 @@
-"""The parameters as tensorflow_model_server writes them."""
+"""The parameters of dynamic batching in the format of tensorflow_model_server."""
 
 import os
 
@@ -9,7 +9,7 @@ from tfattn.export.serving_config import BATCHING
 from tfattn.serving.engine.batching_parameters import BatchingParameters, read
 
 
-def test_what_an_export_writes_is_read(tmp_path):
+def test_the_file_of_an_export_is_read(tmp_path):
     path = tmp_path / "batching_parameters.txt"
     path.write_text(BATCHING)
     parameters = read(path)
@@ -17,7 +17,7 @@ def test_what_an_export_writes_is_read(tmp_path):
     assert parameters.max_queued_rows == 32 * parameters.max_queued_batches
 
 
-def test_every_field_of_tf_serving_is_known_and_what_is_left_out_is_as_there(tmp_path):
+def test_all_fields_of_tf_serving_and_its_defaults(tmp_path):
     path = tmp_path / "batching_parameters.txt"
     path.write_text("""
         max_batch_size { value: 8 }  batch_timeout_micros { value: 1500 }  max_enqueued_batches { value: 3 }
@@ -40,7 +40,7 @@ def test_every_field_of_tf_serving_is_known_and_what_is_left_out_is_as_there(tmp
         ("max_batch_size { value: x }", "1:25"),
     ],
 )
-def test_a_wrong_file_is_named_with_the_place(text, message, tmp_path):
+def test_an_invalid_file_is_reported_with_its_position(text, message, tmp_path):
     path = tmp_path / "parameters.txt"
     path.write_text(text)
     with pytest.raises(ServingError, match="parameters.txt") as error:

@@ -1,4 +1,4 @@
-"""What is loaded: SavedModels of others that compute and read what is their own; and nothing that would do more."""
+"""SavedModels of other programs load; models that have side effects or files outside their folder are refused."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def answers(folder, *texts, **options):
 
 
 def keras_export(folder, words):
-    """A string lookup and a text vectorization with vocabularies, and weights."""
+    """Export a string lookup and a text vectorization with vocabularies, and weights."""
     text = keras.Input([], dtype="string", name="text")
     known = keras.layers.StringLookup(vocabulary=["red", "green"])(text)
     vectors = keras.layers.TextVectorization(vocabulary=str(words), output_sequence_length=2)(text)
@@ -45,12 +45,12 @@ def keras_export(folder, words):
     table = keras.layers.Embedding(9, 1, embeddings_initializer=lambda shape, dtype: np.arange(9)[:, None])
     model = keras.Model(text, keras.ops.sum(table(both), axis=(1, 2)))
     model.export(str(folder), verbose=False)
-    # `red` is 1 to the one, 2 or 3 to the other, which keeps places for padding and for what it does not know
+    # `red` has index 1 in the lookup and 2 or 3 in the vectorization, which reserves padding and unknown tokens
     return sum(model(tf.constant(["red"])).numpy().tolist())
 
 
 def tokenizer(folder, words):
-    """A table that is read from an asset, and an operation of tensorflow-text."""
+    """Save a table that is read from an asset, and an operation of tensorflow-text."""
     module = tf.Module()
     module.tokenizer = tensorflow_text.BertTokenizer(str(words), unknown_token="[UNK]")
     module.counted = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, 0)
@@ -64,7 +64,7 @@ def tokenizer(folder, words):
 
 
 def session(folder, words):
-    """As TensorFlow 1 saved them: a variable, a table from an asset, an initialiser in a collection."""
+    """Save a TensorFlow 1 model: a variable, a table from an asset, an initializer in a collection."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as running:
         text = tf.compat.v1.placeholder(tf.string, [None], "text")
         path = tf.compat.v1.constant(str(words))
@@ -88,7 +88,7 @@ def session(folder, words):
 
 
 @pytest.mark.parametrize("made", [keras_export, tokenizer, session])
-def test_saved_models_of_others_are_loaded_and_find_their_assets_where_they_stand(made, tmp_path, words):
+def test_foreign_saved_models_load_and_find_their_assets(made, tmp_path, words):
     expected = made(tmp_path / "made", words)
     words.unlink()
     moved = shutil.move(tmp_path / "made", tmp_path / "moved")
@@ -96,7 +96,7 @@ def test_saved_models_of_others_are_loaded_and_find_their_assets_where_they_stan
 
 
 class Leak(tf.Module):
-    """Answers with what stands in the file that it is asked for."""
+    """A model that returns the content of the files named by its input."""
 
     @tf.function(input_signature=TEXT, autograph=False)
     def answer(self, text):
@@ -110,7 +110,7 @@ def leak(tmp_path):
     return tmp_path / "leak/1"
 
 
-def test_what_reads_files_is_refused_and_may_be_allowed(leak, tmp_path):
+def test_operations_that_read_files_are_refused_unless_allowed(leak, tmp_path):
     with pytest.raises(SavedModelError) as caught:
         SavedModel(leak)
     assert str(caught.value).startswith(f"{leak}: ") and "ReadFile, which reads files" in str(caught.value)
@@ -122,7 +122,7 @@ def test_what_reads_files_is_refused_and_may_be_allowed(leak, tmp_path):
 
 
 @pytest.mark.parametrize(("tag_of_the_leak", "is_refused"), [("serve", True), ("train", False)])
-def test_of_several_graphs_the_one_that_is_loaded_is_looked_at(tag_of_the_leak, is_refused, leak, folder):
+def test_the_loaded_graph_of_several_is_checked(tag_of_the_leak, is_refused, leak, folder):
     harmless, leaking = parse_saved_model(str(folder)), parse_saved_model(str(leak))
     harmless.meta_graphs[0].meta_info_def.tags[:] = ["train" if is_refused else "serve"]
     harmless.meta_graphs.add().CopyFrom(leaking.meta_graphs[0])
@@ -132,7 +132,7 @@ def test_of_several_graphs_the_one_that_is_loaded_is_looked_at(tag_of_the_leak, 
         SavedModel(folder)
 
 
-def test_predict_is_told_what_it_may_load(leak, tmp_path, command):
+def test_predict_has_an_option_to_allow_operations(leak, tmp_path, command):
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "new.txt").write_text(f"{tmp_path}/secret\n")
     refused = command("predict", leak, "--input", tmp_path / "new.txt")
@@ -150,18 +150,18 @@ def test_assets_stay_in_the_folder(folder, name):
     saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     saved.meta_graphs[0].asset_file_def.add(filename=name).tensor_info.name = "more:0"
     path.write_bytes(saved.SerializeToString())
-    with pytest.raises(SavedModelError, match="it leads out of the version's folder: .*received /"):
+    with pytest.raises(SavedModelError, match="the path leads out of the version's folder: .*received /"):
         SavedModel(folder)
 
 
-def test_links_within_the_folder_are_followed_and_those_out_of_it_are_not(folder):
+def test_links_are_followed_only_within_the_folder(folder):
     shutil.move(folder / "variables", folder / "..data")
     (folder / "variables").symlink_to("..data")
     assert SavedModel(folder).signatures
     shutil.move(folder / "..data", folder.parent / "elsewhere")
     (folder / "variables").unlink()
     (folder / "variables").symlink_to("../elsewhere")
-    with pytest.raises(SavedModelError, match="variables: it leads out of the version's folder"):
+    with pytest.raises(SavedModelError, match="variables: the path leads out of the version's folder"):
         SavedModel(folder)
 
 
@@ -170,18 +170,18 @@ def test_the_folder_may_be_a_link_itself(folder):
     assert SavedModel(folder.parent / "current").signatures
 
 
-def test_what_is_no_file_is_not_waited_for(folder):
+def test_a_named_pipe_is_refused(folder):
     os.mkfifo(folder / "assets/labels.pipe")
     with pytest.raises(SavedModelError, match="labels.pipe: not a file"):
         SavedModel(folder)
 
 
-def test_a_link_to_nowhere_is_left_alone(folder):
+def test_a_dangling_link_is_ignored(folder):
     (folder / "assets/gone").symlink_to("nothing")
     assert SavedModel(folder).signatures
 
 
-def test_what_is_larger_than_any_saved_model_is_not_read(folder):
+def test_a_file_above_the_size_limit_is_not_read(folder):
     os.truncate(folder / "saved_model.pb", 2**31)
     with pytest.raises(ServingError, match="larger than 2 GiB"):
         SavedModel(folder)

@@ -1,4 +1,4 @@
-"""A stream of the line: pieces in order, then the end or the reason for it; it does not grow without bounds."""
+"""A stream yields pieces in order, then its end or failure, and its buffer is bounded."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.engine.stream import MOST_UNREAD, Stream
+from tfattn.serving.engine.stream import MAX_UNREAD, Stream
 from tfattn.serving.generation.piece import Piece, Token, Usage
 
 WHOLE = Piece(1, "é", (Token(5, "\xe5", -0.5, (("a", -1.0),)),), "stop", Usage(3, 2, 1))
@@ -16,12 +16,12 @@ async def read(stream):
     return [piece async for piece in stream]
 
 
-def test_a_message_is_read_as_it_was_written():
+def test_a_piece_survives_serialization():
     assert Piece.of(WHOLE.message()) == WHOLE
     assert Piece.of(Piece(0, "x").message()) == Piece(0, "x")
 
 
-def test_pieces_come_in_order_and_then_the_end():
+def test_pieces_arrive_in_order_before_the_end():
     async def life():
         stream = Stream()
         reading = asyncio.create_task(read(stream))
@@ -35,7 +35,7 @@ def test_pieces_come_in_order_and_then_the_end():
     asyncio.run(life())
 
 
-def test_a_failure_comes_behind_what_was_told_before():
+def test_a_failure_comes_after_earlier_pieces():
     async def life():
         stream = Stream()
         stream.put(0, Piece(0, "a").message())
@@ -48,12 +48,12 @@ def test_a_failure_comes_behind_what_was_told_before():
     asyncio.run(life())
 
 
-def test_whoever_reads_too_slowly_is_cut_off():
+def test_a_slow_reader_is_disconnected():
     async def life():
         stream = Stream()
-        for _ in range(MOST_UNREAD + 5):
+        for _ in range(MAX_UNREAD + 5):
             stream.put(0, Piece(0, "a").message())
-        assert not stream.is_over  # the process still writes, and is to be told
+        assert not stream.is_over  # the process still generates and must receive a cancellation
         with pytest.raises(Failure, match="more slowly than it is written"):
             await read(stream)
 

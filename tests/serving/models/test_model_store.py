@@ -31,7 +31,7 @@ def test_an_unknown_name_gets_the_nearest(models):
 
 
 def test_where_nothing_is_exported_yet_it_says_how(tmp_path):
-    with pytest.raises(ServingError, match="there are none yet.*Export one first"):
+    with pytest.raises(ServingError, match="there are none yet.*Export a model first"):
         model_store.find("reports", tmp_path / "none")
 
 

@@ -30,7 +30,7 @@ PATIENCE = 10.0
 
 
 class Version:
-    """Loads what its folder's saved_model.pb says: "good", "bad", or "slow" until the server's gate opens."""
+    """A version that loads as its saved_model.pb says: "good", "bad", or "slow" until the server's gate opens."""
 
     def __init__(self, server, model, number, folder, *, serving, parameters, metrics):
         self.server, self.model, self.number, self.folder = server, model, number, folder
@@ -39,7 +39,7 @@ class Version:
         self.unused = asyncio.Event()
         self.unused.set()
 
-    async def load(self, *, gently=False):
+    async def load(self, *, low_priority=False):
         assert self.state is VersionState.START
         assert self.server.loading is None, "two loads at once"
         self.server.loading = self
@@ -80,7 +80,7 @@ class Version:
 
 
 class Server:
-    """Models on a disk of their own."""
+    """Models in their own folder."""
 
     def __init__(self, disk: Path, **settings):
         self.disk, self.history, self.loading = disk, [], None
@@ -91,7 +91,7 @@ class Server:
         self.models: Models | None = None
 
     def config(self, *entries: tuple[str, str]) -> ModelServerConfig:
-        """Names and the rest of each entry."""
+        """Write entries from names and further fields."""
         config = ModelServerConfig()
         for name, more in entries:
             one = text_format.Parse(more, ModelConfig(name=name))
@@ -113,7 +113,7 @@ class Server:
         self.history.append((event, version.model, version.number))
 
     def available(self, model: str = "m") -> list[int]:
-        """The versions that answer, newest first; the one that `find` gives is the first."""
+        """Return the available versions, newest first; `find` returns the first."""
         numbers = []
         with contextlib.suppress(Failure):
             numbers = [one.number for one in self.models.status(model) if self.answers(model, one.number)]
@@ -121,7 +121,7 @@ class Server:
         return numbers
 
     def answers(self, *asked) -> list[int]:
-        """The version that is found, if one is."""
+        """Return the number of the version that `find` returns, if any."""
         with contextlib.suppress(Failure):
             found = self.models.find(*asked)
             assert found.state is VersionState.AVAILABLE
@@ -129,7 +129,7 @@ class Server:
         return []
 
     def of(self, event: str) -> list[tuple[str, int]]:
-        """Which versions this happened to."""
+        """Return the versions of an event."""
         return sorted((model, number) for one, model, number in self.history if one == event)
 
     def states(self, model: str = "m") -> dict[int, str]:
@@ -143,7 +143,7 @@ class Server:
         assert is_so(), self.history[-20:]
 
     async def becomes(self, *numbers: int, model: str = "m") -> None:
-        """Waits until these versions answer, newest first, and for some looks more that they stay."""
+        """Wait until these versions are available, newest first, and stay so for some scans."""
         await self.until(lambda: self.available(model) == list(numbers))
         await self.stays(*numbers, model=model)
 
@@ -154,7 +154,7 @@ class Server:
 
 
 def serves(*entries: tuple[str, str], versions: tuple[str, ...] = ("1", "2"), start: bool = True, **settings):
-    """A test with a running server; after it, nothing may be left of that."""
+    """Run a test with a server, and check that no task is left."""
     entries = entries or (("m", ""),)
 
     def decorate(test):
@@ -329,15 +329,15 @@ async def test_tries_are_apart(server):
 
 @contextlib.contextmanager
 def copying(path: Path):
-    """The file grows before each look, as if it were being copied; counts the looks."""
-    looks, look = [], versions_on_disk.look
+    """The file grows before each scan, as if it were being copied."""
+    looks, look = [], versions_on_disk.scan
 
     def look_later(*arguments, **options):
         path.write_text("b" * len(looks))
         looks.append(None)
         return look(*arguments, **options)
 
-    with mock.patch.object(versions_on_disk, "look", look_later):
+    with mock.patch.object(versions_on_disk, "scan", look_later):
         yield looks
 
 
@@ -425,7 +425,7 @@ async def test_versions_that_die_for_good_are_loaded_again(server):
 @serves(load_retries=1)
 async def test_a_version_that_dies_and_cannot_be_loaded_again_is_never_given_up(server):
     (server.disk / "m/2/saved_model.pb").write_text("bad")
-    with mock.patch.object(model, "FIRST_WAIT", 0.0):
+    with mock.patch.object(model, "MIN_RETRY_SECONDS", 0.0):
         server.models.find("m").die()
         await server.until(lambda: server.history.count(("failed", "m", 2)) > 5)
     server.write("3")
@@ -433,7 +433,7 @@ async def test_a_version_that_dies_and_cannot_be_loaded_again_is_never_given_up(
 
 
 def test_waits_double_from_death_to_death_until_it_has_been_well_for_a_while(tmp_path, capfd):
-    waits = {"FIRST_WAIT": 0.001, "WELL_SECONDS": 60.0}
+    waits = {"MIN_RETRY_SECONDS": 0.001, "RESTART_WINDOW": 60.0}
 
     @serves(load_retry_seconds=0.005)
     async def dies(server):
@@ -444,7 +444,7 @@ def test_waits_double_from_death_to_death_until_it_has_been_well_for_a_while(tmp
 
         with mock.patch.multiple(model, **waits):
             await dies(5)
-        with mock.patch.multiple(model, **waits | {"WELL_SECONDS": 0.0}):
+        with mock.patch.multiple(model, **waits | {"RESTART_WINDOW": 0.0}):
             await dies(1)
 
     dies(tmp_path)
@@ -634,7 +634,7 @@ def chosen(policy: str, numbers: list[int]) -> set[int]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_happens_something_answers(seed, tmp_path):
-    """Versions come, fail, are mended and go, and policies change: the stand-ins check what must hold throughout."""
+    """Versions appear, fail, recover and disappear, and policies change; the stand-ins check the invariants."""
     draw = random.Random(seed)
 
     @serves(versions=("1",), load_retries=5, load_retry_seconds=0.0)
@@ -686,7 +686,7 @@ def free(server) -> None:
 
 
 async def settled(server, disk, policy) -> None:
-    """Waits for what must come in the end: all that is wanted and good, and no more than are wanted, or one."""
+    """Wait for the final state: all selected and loadable versions, and no others unless none is selected."""
     wanted = chosen(policy, list(disk))
     good = {number for number in wanted if disk[number] == "good"}
     free(server)

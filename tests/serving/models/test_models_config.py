@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tfattn.errors import ServingError
-from tfattn.serving.models.models_config import read_config, strays
+from tfattn.serving.models.models_config import ignored_links, read_config
 
 
 def version(folder: Path) -> None:
@@ -17,7 +17,7 @@ def version(folder: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """Two models; a folder of one that has no version yet, and what is no model."""
+    """Two models, a model without a version, and a file that is not a model."""
     for name in ("reports/1", "reports/10", "pairs/3"):
         version(tmp_path / "saved_models" / name)
     (tmp_path / "saved_models/unfinished/1").mkdir(parents=True)
@@ -78,9 +78,9 @@ def test_a_model_that_is_a_link_out_of_the_folder_is_left_alone_unless_a_config_
     (folder / "link").symlink_to(tmp_path / "elsewhere")
     (folder / "current").symlink_to("reports")
     assert list(read(folder)) == ["current", "pairs", "reports"]
-    assert strays(folder) == [f"model link is left alone: it leads out of {folder}, to {tmp_path}/elsewhere"]
+    assert ignored_links(folder) == [f"model link is ignored: it links out of {folder}, to {tmp_path}/elsewhere"]
     assert read(write_config(folder, entry("link", folder / "link"))) == {"link": str(folder / "link")}
-    assert strays(folder) == []
+    assert ignored_links(folder) == []
 
 
 @pytest.mark.parametrize("base_path", ["link", "../elsewhere", "/models/link"])
@@ -89,7 +89,7 @@ def test_only_an_absolute_path_leads_away_from_the_config(base_path, folder, tmp
     (folder / "link").symlink_to(tmp_path / "elsewhere")
     message = refused(write_config(folder, entry(base_path=base_path)))
     assert message.startswith(f"{folder}/models.config:5: the base path leads out of the folder of the file")
-    assert f"Write it from / on if you mean it: {tmp_path}/elsewhere." in message
+    assert f"If this is intended, write the absolute path: {tmp_path}/elsewhere." in message
 
 
 def test_policy_and_labels_are_kept(folder):
@@ -122,7 +122,7 @@ def test_the_old_key_for_the_platform_is_understood(folder):
         (
             [entry(more='model_platfrom: "tensorflow"')],
             6,
-            "no models.config .*model_platfrom.*Write: model_config_list",
+            "not a models.config .*model_platfrom.*Write: model_config_list",
         ),
         ([entry(), entry()], 9, "Illegal to list model reports multiple times in config list"),
         ([entry(), entry("pairs", "/models/pear")], 10, "the folder of model pairs is missing.*Did you mean `pairs`"),

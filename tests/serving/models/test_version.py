@@ -20,7 +20,7 @@ from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.tensors import strings, to_proto
 from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.serving.generation.request import Request
-from tfattn.serving.models.version import RESTARTS, Version, VersionState
+from tfattn.serving.models.version import MAX_RESTARTS, Version, VersionState
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
 
@@ -73,7 +73,7 @@ def test_a_version_that_dies_again_and_again_is_not_started_again_at_once(folder
     async def life():
         served = version(folder)
         await served.load()
-        for _ in range(RESTARTS):
+        for _ in range(MAX_RESTARTS):
             process = await served._process
             os.kill(process._process.pid, signal.SIGKILL)
             await process.ended
@@ -89,7 +89,7 @@ def test_a_version_that_dies_again_and_again_is_not_started_again_at_once(folder
 
 
 class Loops(tf.Module):
-    """Never answers a text that is empty."""
+    """A model that never answers an empty text."""
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
     def answer(self, text):
@@ -193,7 +193,7 @@ def test_what_a_version_may_do_more_than_compute_is_a_setting(tmp_path):
 
 
 def test_a_process_that_cannot_be_started_is_a_failure_like_others(folder):
-    """Whatever is missing: here, file descriptors."""
+    """The process cannot start, here for lack of file descriptors."""
 
     async def life():
         served = version(folder)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.serving.models import versions_on_disk
-from tfattn.serving.models.versions_on_disk import Policy, look
+from tfattn.serving.models.versions_on_disk import Policy, scan
 
 
 def write(base: Path, *names: str, complete: bool = True) -> None:
@@ -27,7 +27,7 @@ def policy(text: str = "") -> Policy:
 
 
 def wanted(base: Path, text: str = "") -> dict[int, str]:
-    return {number: found.folder.name for number, found in look(base, policy(text)).wanted.items()}
+    return {number: found.folder.name for number, found in scan(base, policy(text)).wanted.items()}
 
 
 def test_only_folders_named_by_numbers_are_versions(tmp_path):
@@ -50,7 +50,7 @@ def test_a_version_is_there_once_its_graph_is(tmp_path):
     write(tmp_path, "1")
     write(tmp_path, "2", complete=False)
     assert list(wanted(tmp_path)) == [1]
-    assert look(tmp_path, policy()).problems == ("version 2 has no saved_model.pb yet",)
+    assert scan(tmp_path, policy()).problems == ("version 2 has no saved_model.pb yet",)
     (tmp_path / "2/saved_model.pb").touch()
     assert list(wanted(tmp_path)) == [2]
 
@@ -58,27 +58,27 @@ def test_a_version_is_there_once_its_graph_is(tmp_path):
 def test_of_two_folders_of_a_number_one_is_taken_and_the_other_named(tmp_path):
     write(tmp_path, "1", "001")
     assert wanted(tmp_path) == {1: "1"}
-    assert look(tmp_path, policy()).problems == ("version 1 stands there more than once: 001 is left alone",)
+    assert scan(tmp_path, policy()).problems == ("version 1 has several folders: 001 is ignored",)
     (tmp_path / "1/saved_model.pb").unlink()
     assert wanted(tmp_path) == {1: "001"}
 
 
-def test_what_is_asked_for_and_missing_is_named(tmp_path):
-    assert "there is no version in" in look(tmp_path, policy()).problems[0]
+def test_missing_requested_versions_are_reported(tmp_path):
+    assert "there is no version in" in scan(tmp_path, policy()).problems[0]
     write(tmp_path, "1")
-    assert look(tmp_path, policy()).problems == ()
-    problems = look(tmp_path, policy("specific { versions: 1 versions: 5 }")).problems
-    assert problems == ("version 5 is asked for, and is not there",)
+    assert scan(tmp_path, policy()).problems == ()
+    problems = scan(tmp_path, policy("specific { versions: 1 versions: 5 }")).problems
+    assert problems == ("version 5 is requested but does not exist",)
 
 
 def test_a_missing_folder_is_not_an_empty_one(tmp_path):
     with pytest.raises(FileNotFoundError):
-        look(tmp_path / "none", policy())
-    assert look(tmp_path, policy()).wanted == {}
+        scan(tmp_path / "none", policy())
+    assert scan(tmp_path, policy()).wanted == {}
 
 
 def test_links_within_the_folder_count_and_those_out_of_it_are_named(tmp_path):
-    """Also as a volume of Kubernetes has them, whose folder is a link and holds links by way of `..data`."""
+    """Links include Kubernetes volumes, whose folder is a link with links through `..data`."""
     write(tmp_path / "models/store", "abc")
     write(tmp_path, "elsewhere")
     (tmp_path / "models/..data").symlink_to("store")
@@ -88,8 +88,8 @@ def test_links_within_the_folder_count_and_those_out_of_it_are_named(tmp_path):
     (tmp_path / "current").symlink_to("models")
     for base in (tmp_path / "models", tmp_path / "current"):
         assert list(wanted(base, "all {}")) == [5]
-        (problem,) = look(base, policy()).problems
-        assert problem == f"version 7 is left alone: it leads out of {base}, to {tmp_path}/elsewhere"
+        (problem,) = scan(base, policy()).problems
+        assert problem == f"version 7 is ignored: it links out of {base}, to {tmp_path}/elsewhere"
 
 
 def test_files_tell_whether_a_version_changed(tmp_path):
@@ -108,7 +108,7 @@ def test_files_tell_whether_a_version_changed(tmp_path):
 
 def test_files_of_loaded_versions_are_not_looked_at(tmp_path):
     write(tmp_path, "1", "2")
-    found = look(tmp_path, policy("all {}"), loaded=[1]).wanted
+    found = scan(tmp_path, policy("all {}"), loaded=[1]).wanted
     assert found[1].files is None
     assert {name for name, *_ in found[2].files} == {"saved_model.pb", "variables/variables.index"}
 

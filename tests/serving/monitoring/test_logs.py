@@ -1,4 +1,4 @@
-"""Lines for machines: each one whole, none of them in the way of requests."""
+"""Log lines are atomic JSON objects and never block requests."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tfattn.serving.monitoring.logs import Errors, Log, Problems, log
 
 @pytest.fixture
 def pipe():
-    """Both ends of a pipe: to read, to write."""
+    """Create a pipe and return its read and write ends."""
     ends = os.pipe()
     yield ends
     for end in ends:
@@ -24,7 +24,7 @@ def pipe():
 
 
 def lines(descriptor: int) -> list[dict]:
-    """What can be read now."""
+    """Return the lines that can be read without blocking."""
     return [json.loads(line) for line in os.read(descriptor, 1 << 20).decode().splitlines()]
 
 
@@ -46,7 +46,7 @@ def test_a_line_is_a_json_object_on_standard_error(capfd):
     assert line.items() >= facts.items()
 
 
-def test_the_time_is_utc_as_rfc_3339_has_it(capfd):
+def test_the_time_is_utc_in_rfc_3339_format(capfd):
     log("started")
     text = json.loads(capfd.readouterr().err)["time"]
     assert text.endswith("Z")
@@ -79,7 +79,7 @@ def test_a_long_text_is_cut_and_a_long_line_is_replaced(pipe):
     assert replaced["too_long"] > select.PIPE_BUF
 
 
-def test_a_reader_that_sleeps_holds_nobody_up_and_is_told_what_it_missed(pipe):
+def test_a_full_pipe_drops_lines_and_reports_their_number(pipe):
     write_log = Log(pipe[1])
     for number in range(5000):  # more than a pipe holds: whoever waited would wait for ever
         write_log("request", number=number)
@@ -113,26 +113,26 @@ def logged(capfd) -> list[dict]:
     return [json.loads(line) for line in capfd.readouterr().err.splitlines()]
 
 
-def test_a_problem_is_said_once_for_as_long_as_it_lasts(capfd):
+def test_a_problem_is_logged_once_while_it_lasts(capfd):
     problems = Problems("problem_on_disk", model="reports")
     for now in (["a"], ["a", "b"], ["a", "b"], ["b"], [], ["a"]):
-        problems.tell(*now)
+        problems.report(*now)
     assert [line["problem"] for line in logged(capfd)] == ["a", "b", "a"]
 
 
-def test_an_error_that_comes_again_and_again_is_said_now_and_then_with_how_often(capfd):
+def test_a_repeated_error_is_logged_at_powers_of_ten(capfd):
     errors = Errors(model="reports")
 
     def goes_wrong(kind: type[Exception]) -> None:
         try:
             raise kind("quotes a request")
         except Exception as error:
-            errors.came(error)
+            errors.record(error)
 
     for _ in range(150):
         goes_wrong(OSError)
     goes_wrong(ValueError)
-    errors.ended()
+    errors.reset()
     goes_wrong(ValueError)
     lines = logged(capfd)
     assert [(line["error"], line["times"]) for line in lines] == [

@@ -1,4 +1,4 @@
-"""The figures as Prometheus reads them: TF Serving's names, and no more series than there are models."""
+"""Metrics in Prometheus' format have TF Serving's names and a bounded number of series."""
 
 import re
 
@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tfattn.serving.generation.limits import Occupancy
 from tfattn.serving.generation.piece import Usage
 from tfattn.serving.monitoring.metrics import Metrics
-from tfattn.serving.monitoring.series import Distributions, Series
+from tfattn.serving.monitoring.series import HistogramSeries, Series
 
 STATES = Occupancy._fields
 
@@ -25,7 +25,7 @@ def answered(metrics, model="reports", version=3, **facts):
 
 
 def samples(metrics) -> dict[tuple, float]:
-    """Every sample by its name and labels, as Prometheus' own parser understands the text: it adds `_total` itself."""
+    """Return all samples by name and labels from Prometheus' own parser, which appends `_total`."""
     return {
         (sample.name.removesuffix("_total"), *sorted(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(metrics.text().decode())
@@ -33,7 +33,7 @@ def samples(metrics) -> dict[tuple, float]:
     }
 
 
-def test_requests_are_counted_to_the_letter_as_tf_serving_prints_them(metrics):
+def test_request_counts_are_formatted_like_tf_serving(metrics):
     answered(metrics)
     answered(metrics)
     answered(metrics, code=StatusCode.INVALID_ARGUMENT)
@@ -59,7 +59,7 @@ def test_latency_has_tf_servings_labels_and_limits(metrics):
     assert samples(metrics)[f"{name}_sum", ("API", "predict"), ("entrypoint", "REST"), ("model_name", "reports")] == 20
 
 
-def test_texts_are_told_by_version_and_tokens_by_kind(metrics):
+def test_texts_are_counted_by_version_and_tokens_by_kind(metrics):
     metrics.texts("author", 3, Occupancy(2, 1))
     metrics.texts("author", 3, Occupancy(1, 0))
     metrics.tokens("author", Usage(prompt=5, cached=3, written=2))
@@ -111,14 +111,14 @@ def test_the_process_itself_is_measured(metrics):
     assert samples(metrics)["process_resident_memory_bytes",] > 1e6
 
 
-def test_names_and_values_are_of_prometheus_alphabet(metrics):
+def test_names_and_values_are_escaped_for_prometheus(metrics):
     answered(metrics, model='a "b"\\\nc')
     assert (":tensorflow:serving:request_count", ("model_name", 'a "b"\\\nc'), ("status", "OK")) in samples(metrics)
     for line in metrics.text().decode().splitlines():
         assert re.match(r"# |[a-zA-Z_:][a-zA-Z0-9_:]*(\{.*\})? [-+0-9.einfa]+$", line), line
 
 
-def test_a_thousand_versions_do_not_grow_the_page(metrics):
+def test_series_are_bounded_over_a_thousand_versions(metrics):
     def page():
         return metrics.text().decode().count("model_path")
 
@@ -134,15 +134,15 @@ def test_a_thousand_versions_do_not_grow_the_page(metrics):
     assert (":tensorflow:serving:request_count", ("model_name", "reports"), ("status", "OK")) in samples(metrics)
 
 
-def test_a_series_forgets_the_one_that_was_first():
-    series = Series(":a", "gauge", "n", most=2)
+def test_a_series_evicts_its_oldest_value():
+    series = Series(":a", "gauge", "n", max_size=2)
     for name in "xyxz":
         series[name,] += 1
     assert dict(series) == {("y",): 1, ("z",): 1}
 
 
 def test_a_value_at_a_limit_is_counted_under_it():
-    distributions = Distributions(":a", first=1, growth=2, count=3)
+    histograms = HistogramSeries(":a", first=1, growth=2, count=3)
     for value in (1, 2, 4, 5):
-        distributions[()].add(value)
-    assert distributions[()].counts == [1, 1, 1, 1]
+        histograms[()].add(value)
+    assert histograms[()].counts == [1, 1, 1, 1]

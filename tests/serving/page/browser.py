@@ -30,13 +30,13 @@ FLAGS = [
 
 
 def find() -> str | None:
-    """Where Chromium is installed; None where it is not."""
+    """Return the path of Chromium; None if it is not installed."""
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @contextlib.contextmanager
 def browser(program: str) -> Iterator["Browser"]:
-    """A browser of its own, with an empty profile; it ends with the block."""
+    """Run a browser with an empty profile for a `with` block."""
     to_read, commands = os.pipe()
     answers, to_write = os.pipe()
     with tempfile.TemporaryDirectory(prefix="chromium_", ignore_cleanup_errors=True) as profile:
@@ -64,7 +64,7 @@ def browser(program: str) -> Iterator["Browser"]:
 
 
 class Browser:
-    """The protocol: commands and their results, and what the browser tells meanwhile."""
+    """A client of the DevTools protocol: commands, results and events."""
 
     def __init__(self, commands: int, answers: int):
         self._commands, self._answers = commands, answers
@@ -73,7 +73,7 @@ class Browser:
         self.events: deque[dict] = deque()
 
     def call(self, method: str, session: str | None = None, **parameters) -> dict:
-        """Does a command and waits for its result."""
+        """Send a command and wait for its result."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         message |= {"sessionId": session} if session else {}
@@ -87,7 +87,7 @@ class Browser:
             self.events.append(answer)
 
     def page(self, url: str, *, width: int = 1100, height: int = 900, dark: bool = False) -> "Page":
-        """Opens a page in a fresh context: no cookies, no cache of others."""
+        """Open a page in a new context without cookies or cache."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -121,44 +121,44 @@ class Page:
         self._browser, self._session = browser, session
 
     def call(self, method: str, **parameters) -> dict:
-        """A command to this tab."""
+        """Send a command to this tab."""
         return self._browser.call(method, self._session, **parameters)
 
     def run(self, script: str):
-        """The value of an expression; waits for it where it is a promise."""
+        """Evaluate an expression, and await promises."""
         done = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        """Waits until an expression is true."""
+        """Wait until an expression is true."""
         until = time.monotonic() + PATIENCE
         while not self.run(f"Boolean({condition})"):
             assert time.monotonic() < until, f"still not: {condition}, but: {self.run('document.body.innerText')}"
             time.sleep(0.02)
 
     def text(self, selector: str) -> str:
-        """The text of an element as it is seen; empty where it is hidden."""
+        """Return the visible text of an element; empty if it is hidden."""
         return self.run(f"document.querySelector({json.dumps(selector)}).innerText")
 
     def texts(self, selector: str) -> list[str]:
-        """The text of each such element."""
+        """Return the text of each matching element."""
         return self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
 
     def type(self, text: str) -> None:
-        """Types into what has the focus, as from a keyboard; replaces what stood there."""
+        """Type into the focused field, replacing its content."""
         self.run("document.activeElement.select?.()")
         self.call("Input.insertText", text=text)
 
     def press(self, key: str, *, modifiers: int = 0) -> None:
-        """Presses a key: Enter or Tab; modifiers: 2 for Control, 8 for Shift."""
+        """Press a key, Enter or Tab, with modifiers: 2 for Control, 8 for Shift."""
         code, text = {"Enter": (13, "\r"), "Tab": (9, "")}[key]
         words = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **words)
         self.call("Input.dispatchKeyEvent", type="keyUp", **words)
 
     def click(self, selector: str) -> None:
-        """Clicks with the mouse on the middle of an element."""
+        """Click on the center of an element."""
         script = f"""(() => {{
             const one = document.querySelector({json.dumps(selector)});
             one.scrollIntoView({{block: "center"}});
@@ -170,7 +170,7 @@ class Page:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def choose(self, selector: str, words: str) -> None:
-        """Chooses an option by its words."""
+        """Select an option by its text."""
         script = f"""(() => {{
             const one = document.querySelector({json.dumps(selector)});
             one.selectedIndex = [...one.options].findIndex((option) => option.text === {json.dumps(words)});
@@ -179,16 +179,16 @@ class Page:
         self.run(script)
 
     def resize(self, width: int, height: int) -> None:
-        """Gives the tab another size."""
+        """Resize the tab."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def picture(self, path: Path) -> None:
-        """Writes a PNG of the whole page."""
+        """Save a PNG of the whole page."""
         done = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(done["data"]))
 
     def told(self, method: str) -> list[dict]:
-        """What the browser told of this tab so far."""
+        """Return the events of this tab so far."""
         self.run("0")  # whatever was on its way is here now
         events = self._browser.events
         return [one["params"] for one in events if one.get("sessionId") == self._session and one["method"] == method]

@@ -130,7 +130,7 @@ def endings(chromium, server) -> browser.Page:
 
 @pytest.fixture
 def vectors(chromium, server) -> browser.Page:
-    """The page, ready for a word whose neighbors are told."""
+    """The page, ready for a word with its neighbors."""
     return opened(chromium, server, "vectors")
 
 

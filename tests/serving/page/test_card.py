@@ -1,4 +1,4 @@
-"""A card is read whole, or it is none."""
+"""A card is read completely or not at all."""
 
 import json
 
@@ -26,7 +26,7 @@ def read(tmp_path):
     return read
 
 
-def test_what_is_known_is_kept_and_what_is_not_known_is_passed_over(read):
+def test_known_keys_are_kept_and_unknown_keys_are_ignored(read):
     found = json.loads(read({**CARD, "colour": "red"}).model_dump_json())
     assert found["inputs"]["age"].items() >= CARD["inputs"]["age"].items()
     assert found["examples"] == CARD["examples"] and found["entries"] == CARD["entries"]
@@ -43,10 +43,10 @@ def test_what_is_known_is_kept_and_what_is_not_known_is_passed_over(read):
         {**CARD, "entries": {"scores": "no, yes"}},
         {**CARD, "inputs": {"age": {"kind": "picture", "column": "Age"}}},
         json.dumps(CARD).replace("0.5", "NaN"),
-        {**CARD, "measured_on": "x" * card.LARGEST},
+        {**CARD, "measured_on": "x" * card.MAX_BYTES},
     ],
 )
-def test_a_damaged_card_is_none(read, broken):
+def test_a_damaged_card_is_ignored(read, broken):
     assert read(broken) is None
 
 

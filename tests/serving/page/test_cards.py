@@ -1,4 +1,4 @@
-"""The page with what an export says of itself: drop-downs, examples, names, dates, figures and warnings."""
+"""The page with a model card: drop-downs, examples, names, dates, metrics and warnings."""
 
 import json
 
@@ -11,7 +11,7 @@ NO_VALUE = "(no value)"
 
 
 def sent(page) -> dict:
-    """Sends the form with the keyboard; the row that was asked."""
+    """Submit the form with the keyboard and return the sent row."""
     page.press("Enter", modifiers=CONTROL)
     page.wait("document.body.ariaBusy === 'false' && !document.querySelector('#answer').hidden")
     body = page.told("Network.requestWillBeSent")[-1]["request"]["postData"]

@@ -8,7 +8,7 @@ CONTROL = 2
 
 
 def ask(page) -> dict:
-    """Sends the form with the keyboard; the row that was asked."""
+    """Submit the form with the keyboard and return the sent row."""
     page.press("Enter", modifiers=CONTROL)
     page.wait("document.body.ariaBusy === 'false' && !document.querySelector('#answer').hidden")
     return json.loads(page.told("Network.requestWillBeSent")[-1]["request"]["postData"])["instances"][0]

@@ -15,14 +15,14 @@ COPY = 1
 
 @pytest.fixture
 def black(tmp_path):
-    """A file with a name that a shell would read otherwise."""
+    """A file whose name needs quoting in a shell."""
     path = tmp_path / "it's black.jpg"
     path.write_bytes(tf.io.encode_jpeg(np.zeros((40, 20, 3), np.uint8)).numpy())
     return path
 
 
 def asked(page) -> bytes:
-    """Sends the form; the bytes that went to the server."""
+    """Submit the form and return the bytes sent to the server."""
     page.click("#send")
     page.wait("document.body.ariaBusy === 'false' && !document.querySelector('#answer').hidden")
     [instance] = json.loads(page.told("Network.requestWillBeSent")[-1]["request"]["postData"])["instances"]
@@ -30,7 +30,7 @@ def asked(page) -> bytes:
 
 
 def drop(page, path) -> None:
-    """Drops a file on the field, as from a folder's window."""
+    """Drop a file on the field."""
     page.run("document.querySelector('.drop').scrollIntoView({block: 'center'})")
     script = (
         "(() => { const b = document.querySelector('.drop').getBoundingClientRect(); return [b.x + 9, b.y + 9]; })()"
@@ -42,14 +42,14 @@ def drop(page, path) -> None:
 
 
 def choose(page, path) -> None:
-    """Chooses a file, as the browser's own window does."""
+    """Select a file, like in the browser's dialog."""
     root = page.call("DOM.getDocument")["root"]["nodeId"]
     node = page.call("DOM.querySelector", nodeId=root, selector="#input-0")["nodeId"]
     page.call("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
 
 
 def shade(page, selector: str) -> list[int]:
-    """The colour in the middle of a canvas."""
+    """Return the color at the center of a canvas."""
     script = f"""(() => {{
         const one = document.querySelector({json.dumps(selector)});
         return [...one.getContext("2d").getImageData(one.width / 2, one.height / 2, 1, 1).data];

@@ -1,4 +1,4 @@
-"""What an answer points at stands in colours in the text that was asked about."""
+"""Spans of an answer are highlighted in the input text."""
 
 import json
 
@@ -16,7 +16,7 @@ MARKS = "[...document.querySelectorAll('#marks mark')].map((one) => [one.firstCh
 
 
 def shown(page, row: dict, **texts: str) -> list[list[str]]:
-    """Shows an answer; what is marked, and what is known of each mark."""
+    """Show an answer and return the marked texts with their titles."""
     known = json.dumps({"text": "", "milliseconds": 1, "texts": texts})
     page.run(f"import('./answer.js').then(({{ showAnswer }}) => showAnswer({json.dumps(row)}, [], null, {known}))")
     return page.run(MARKS)

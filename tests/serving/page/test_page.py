@@ -1,4 +1,4 @@
-"""The page at /, as a person uses it: in a browser, against the built-in server, on a classifier of texts."""
+"""The page at / in a browser, with the built-in server and a text classifier."""
 
 import json
 import subprocess

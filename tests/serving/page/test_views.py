@@ -1,4 +1,4 @@
-"""The views of attention in a browser: in a page of their own, and in the server's."""
+"""The attention views in a browser: standalone and in the server's page."""
 
 import io
 import json
@@ -23,7 +23,7 @@ def views():
 
 @pytest.fixture
 def own(chromium, views, tmp_path):
-    """The page of its own."""
+    """The standalone page."""
     path = tmp_path / "attention.html"
     path.write_text(views.html(), encoding="utf-8")
     page = chromium.page(path.as_uri())

@@ -1,4 +1,4 @@
-"""What is held against a signature, with TF Serving's codes and words."""
+"""Checks of requests against a signature, with TF Serving's codes and messages."""
 
 import asyncio
 import re
@@ -171,7 +171,7 @@ def test_row_79_no_examples_are_refused():
         ({"outputs": np.int32([1, 2])}, "Expected output Tensor of DT_FLOAT.  Got: DT_INT32"),
     ],
 )
-def test_what_a_model_gives_must_be_of_the_kind(outputs, message):
+def test_outputs_of_a_model_are_validated(outputs, message):
     one = signature("one", {"inputs": TEXTS}, dict.fromkeys(outputs, FLOATS))
     version = Version("m", 1, [(one, lambda inputs: outputs)])
     code, said = refused(regress if "outputs" in outputs else classify, "one", version=version)

@@ -1,4 +1,4 @@
-"""Addresses: who reaches them, and who may without a token."""
+"""Listening addresses and the need for a token."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tfattn.serving.section import Serving
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "models.example.org"])
-def test_an_address_beyond_this_machine_needs_a_token_or_a_word(host):
+def test_a_public_address_needs_a_token_or_insecure(host):
     with pytest.raises(ServingError, match="host: .*expected 127.0.0.1, or a token_file.*insecure=true"):
         check_exposure(Serving(host=host))
     check_exposure(Serving(host=host, token_file="token"))
@@ -16,5 +16,5 @@ def test_an_address_beyond_this_machine_needs_a_token_or_a_word(host):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-def test_this_machine_alone_needs_none(host):
+def test_loopback_addresses_need_no_token(host):
     check_exposure(Serving(host=host))

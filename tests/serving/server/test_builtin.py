@@ -36,7 +36,7 @@ def test_both_protocols_answer_from_the_newest_version(server):
     assert response.outputs["label"].string_val[0] == b"Leak"
 
 
-def test_it_says_what_it_serves_and_how_to_try_it(server):
+def test_startup_prints_models_and_an_example(server):
     log = server.log.read_text()
     assert "reports" in log and "pairs" in log
     (curl,) = [line for line in log.splitlines() if line.startswith("curl ")]
@@ -58,7 +58,7 @@ def test_probes_and_metrics(server):
     assert b":tensorflow:serving:request_count" in server.get("/monitoring/prometheus/metrics")
 
 
-def test_a_taken_port_and_nothing_to_serve_are_said_in_one_line(server, models, tmp_path, command):
+def test_startup_errors_are_one_line(server, models, tmp_path, command):
     port = server.rest.rsplit(":", 1)[1]
     taken = command("serve", models, "--engine", "builtin", "--set", f"rest_port={port}")
     assert taken.status == 1 and f"127.0.0.1:{port}: cannot listen" in taken.errors
@@ -68,7 +68,7 @@ def test_a_taken_port_and_nothing_to_serve_are_said_in_one_line(server, models, 
     assert wrong.status == 2 and "Did you mean `rest_port`?" in wrong.errors and "max_rows" in wrong.errors
 
 
-def test_a_model_that_is_added_is_served_and_one_that_is_taken_away_is_not(server, served):
+def test_models_are_added_and_removed(server, served):
     before = models_of(server)
     shutil.copytree(served / "reports/9", served / "added/1")
     wait_until(lambda: server.is_available("added"))

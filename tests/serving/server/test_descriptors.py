@@ -1,4 +1,4 @@
-"""Room for what a server opens is made, or found wanting, before it serves."""
+"""The limit of file descriptors is raised or reported before the server starts."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ except ServingError as error:
 
 
 def limited(*numbers: int) -> tuple[str, list[dict]]:
-    """What is answered in a process with a soft and a hard limit, for so many connections and models; and its log."""
+    """Return the result and the log in a process with a soft and a hard limit."""
     command = [sys.executable, "-c", LIMITED, *map(str, numbers)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.strip(), [json.loads(line) for line in done.stderr.splitlines()]
@@ -34,20 +34,20 @@ def limited(*numbers: int) -> tuple[str, list[dict]]:
         (500, 3000, "1000 3000"),  # enough once it is raised
     ],
 )
-def test_the_limit_is_raised_where_it_has_to_be(soft, hard, left):
+def test_the_limit_is_raised_as_needed(soft, hard, left):
     assert limited(soft, hard, 1000, 2) == (left, [])
 
 
-def test_fewer_connections_are_taken_where_it_cannot_be_and_the_log_says_so():
+def test_a_low_hard_limit_reduces_connections_and_is_logged():
     answer, (line,) = limited(300, 500, 1000, 2)
     assert answer == "188 500"
     assert line["event"] == "few_file_descriptors"
     assert (line["limit"], line["wanted"], line["max_connections"]) == (500, 2124, 188)
 
 
-def test_a_server_that_cannot_do_its_own_work_is_not_started():
+def test_a_server_without_enough_descriptors_does_not_start():
     answer, _ = limited(100, 120, 10, 2)
     assert answer == (
         "the server may open too few files: expected 144 file descriptors, for 2 models and 10 connections of each "
-        "protocol, received a limit of 120. Raise it, such as with `ulimit -n 144`."
+        "protocol, received a limit of 120. Raise the limit, for example with `ulimit -n 144`."
     )

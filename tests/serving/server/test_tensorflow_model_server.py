@@ -1,4 +1,4 @@
-"""TF Serving's own server is told the same as the built-in one: held against a stand-in with its flags."""
+"""tensorflow_model_server gets the flags of the settings, checked with a stand-in program."""
 
 import json
 import os
@@ -74,7 +74,7 @@ except ServingError as error:
 
 
 class Engine:
-    """A PATH with a stand-in on it, and a model to serve."""
+    """A PATH with a stand-in program, and a model to serve."""
 
     def __init__(self, folder: Path):
         self.record = folder / "record.json"
@@ -99,7 +99,7 @@ class Engine:
         )
 
     def run(self, **settings) -> tuple[dict, dict, list, str]:
-        """The flags, the files they name, what was announced, what was noted."""
+        """Return the flags, their files, the announced addresses and the notes."""
         process = self.start(**settings)
         announced = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGTERM)
@@ -116,14 +116,14 @@ def engine(tmp_path) -> Engine:
     return engine
 
 
-def test_it_is_found_on_the_path_only(engine, tmp_path, monkeypatch):
+def test_the_program_is_found_on_the_path(engine, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tensorflow_model_server.find() == tmp_path / "tensorflow_model_server"
     monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
     assert tensorflow_model_server.find() is None
 
 
-def test_every_setting_that_it_has_is_passed_on(engine):
+def test_supported_settings_become_flags(engine):
     batching = engine.models / "batching_parameters.txt"
     batching.write_text("max_batch_size { value: 32 }\n")
     flags, files, announced, _ = engine.run(
@@ -160,7 +160,7 @@ def test_every_setting_that_it_has_is_passed_on(engine):
     assert not Path(flags["model_config_file"]).exists()
 
 
-def test_what_is_off_by_default_is_not_mentioned(engine):
+def test_defaults_set_no_flags(engine):
     flags, _, _, errors = engine.run(rest_port=0, grpc_port=0)
     assert {
         "enable_batching",
@@ -168,12 +168,12 @@ def test_what_is_off_by_default_is_not_mentioned(engine):
         "rest_api_enable_cors_support",
         "ssl_config_file",
     }.isdisjoint(flags)
-    assert "listens on all addresses, not on 127.0.0.1 alone" in errors
-    assert "loads SavedModels that read files, write files or run code, too" in errors
-    assert "no such settings: allow_operations, allowed_hosts, insecure, max_body_mib" in errors
+    assert "listens on all addresses, not only on 127.0.0.1" in errors
+    assert "loads SavedModels that read files, write files or run code: serve only trusted models" in errors
+    assert "does not support the settings: allow_operations, allowed_hosts, insecure, max_body_mib" in errors
 
 
-def test_with_tls_nothing_goes_over_rest(engine, tmp_path):
+def test_tls_disables_rest(engine, tmp_path):
     for name in ("certificate", "key"):
         (tmp_path / name).write_text(f"-----BEGIN-----\n{name}\n-----END-----\n")
     flags, files, announced, errors = engine.run(
@@ -187,28 +187,28 @@ def test_with_tls_nothing_goes_over_rest(engine, tmp_path):
 
 def test_a_token_is_not_silently_ignored(engine, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ServingError, match=r"token_file: .* lets everybody in\. Use the built-in server"):
+    with pytest.raises(ServingError, match=r"token_file: .* cannot check tokens\. Use the built-in server"):
         tensorflow_model_server.serve(engine.models, Serving(token_file=tmp_path), print)
 
 
-def test_where_it_is_missing_the_built_in_server_is_offered(tmp_path, monkeypatch):
+def test_a_missing_program_suggests_the_built_in_server(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ServingError, match="tensorflow_model_server: it is not installed: .* --engine builtin"):
         tensorflow_model_server.serve(tmp_path, Serving(), print)
 
 
-def test_a_flag_that_an_older_release_does_not_have_is_left_out_and_named(engine):
+def test_unknown_flags_of_older_releases_are_omitted_and_reported(engine):
     engine.install(flags=[name for name in FLAGS if name != "enable_grpc_healthcheck_service"])
     flags, _, _, errors = engine.run(rest_port=0, grpc_port=0)
     assert "enable_grpc_healthcheck_service" not in flags
     assert "this release of tensorflow_model_server does not have: enable_grpc_healthcheck_service" in errors
 
 
-def test_its_own_failure_is_passed_on(engine):
+def test_a_failure_of_the_program_is_reported(engine):
     engine.install(status=7)
     process = engine.start(rest_port=0, grpc_port=0)
     output, errors = process.communicate(timeout=20)
-    assert "tensorflow_model_server: it ended by itself; what it said stands above: received status 7" in errors
+    assert "tensorflow_model_server: it failed; see its output above: received status 7" in errors
     assert process.returncode == 1
     assert not output
 

@@ -1,1 +1,1 @@
-"""The parts of TF Serving's API that server and clients share: tensors, signatures, failures, tokens."""
+"""The parts of TF Serving's API that the server and its clients share: tensors, signatures, failures, tokens."""

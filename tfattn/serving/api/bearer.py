@@ -1,4 +1,4 @@
-"""The bearer token that requests must carry, where one is set."""
+"""Bearer token authentication."""
 
 import hmac
 import os
@@ -9,30 +9,30 @@ from tfattn.errors import ServingError
 
 
 class Bearer:
-    """The token that every request must carry.
+    """A check of the bearer token of requests.
 
     Args:
-        path: a file that holds it, and nothing else but white space around it.
+        path: a file with the token, which may be surrounded by white space.
 
     Raises:
-        ServingError: the file cannot be read, or holds no token.
+        ServingError: the file cannot be read, or has no token.
     """
 
     def __init__(self, path: str | Path):
         self._token = read_token(path).encode()
 
     def admits(self, authorization: str) -> bool:
-        """Tell whether the value of a request's `authorization` is `Bearer` and the token."""
+        """Return whether an `authorization` header has the scheme `Bearer` and the token."""
         scheme, _, token = authorization.partition(" ")
-        # In a time that does not tell how much of it was right.
+        # Constant time: the duration does not reveal a matching prefix.
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
 
 
 def read_token(path: str | Path) -> str:
-    """Read the token of a file.
+    """Read a token from a file.
 
     Raises:
-        ServingError: the file cannot be read, others may read it, or it holds no token.
+        ServingError: the file cannot be read, other users may read it, or it has no token.
     """
     expected = "one line of visible ASCII characters"
     try:
@@ -46,7 +46,7 @@ def read_token(path: str | Path) -> str:
 
 
 def _check_private(path: Path) -> None:
-    """Refuse a file of this user that others may read; a mounted secret of another user is theirs to protect."""
+    """Refuse a file of this user that other users may read; mounted secrets of other users are not checked."""
     status = path.stat()
     if status.st_uid == os.geteuid() and status.st_mode & 0o077:
         raise ServingError(

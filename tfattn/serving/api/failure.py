@@ -1,8 +1,8 @@
-"""The failure of a request: a code that both protocols know, and a message for the client."""
+"""The failure of a request: a status code for both protocols, and a message for the client."""
 
 from grpc import StatusCode
 
-# As TF Serving's HTTP server maps them.
+# The mapping of TF Serving's HTTP server.
 HTTP_STATUS = {
     StatusCode.OK: 200,
     StatusCode.CANCELLED: 499,
@@ -24,7 +24,7 @@ HTTP_STATUS = {
 }
 
 
-# By the numbers that messages have for them.
+# Status codes by their numbers in messages.
 CODES = {code.value[0]: code for code in StatusCode}
 
 
@@ -32,11 +32,11 @@ class Failure(Exception):
     """A request that fails, with a status and a message.
 
     Args:
-        code: what kind of failure it is, in gRPC's terms.
-        message: what was wrong with the request, or what the server lacks; never the request's own texts.
+        code: the gRPC status code.
+        message: the error message, which must not quote texts of the request.
 
     Attributes:
-        parameter: the name of the request's parameter that is wrong; empty where that is not known.
+        parameter: the name of the invalid parameter of the request; empty if it is not known.
     """
 
     def __init__(self, code: StatusCode, message: str):
@@ -47,10 +47,10 @@ class Failure(Exception):
 
     @property
     def http_status(self) -> int:
-        """The HTTP status of the same meaning."""
+        """The HTTP status of the code."""
         return HTTP_STATUS[self.code]
 
 
 def invalid(message: str) -> Failure:
-    """Make the failure of a request that is wrong."""
+    """Create the failure of an invalid request."""
     return Failure(StatusCode.INVALID_ARGUMENT, message)

@@ -1,4 +1,4 @@
-"""The inputs and outputs of a signature, as its SignatureDef describes them: names, types and shapes."""
+"""Signatures: the names, types and shapes of inputs and outputs from a SignatureDef."""
 
 import functools
 from collections.abc import Mapping
@@ -18,46 +18,46 @@ DEFAULT = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 @dataclass(frozen=True)
 class Tensor:
-    """One input or output.
+    """An input or output.
 
     Attributes:
-        dtype: its type.
-        shape: its dimensions, -1 where any size is right; None where even the rank is.
-        place: the tensor's name in the graph, such as "x:0".
+        dtype: the type.
+        shape: the dimensions, -1 for any size; None for any rank.
+        tensor_name: the tensor's name in the graph, such as "x:0".
     """
 
     dtype: tf.DType
     shape: tuple[int, ...] | None
-    place: str
+    tensor_name: str
 
     @classmethod
     def of(cls, info: TensorInfo) -> "Tensor":
-        """Read it from its message."""
+        """Create the object from its message."""
         known = not info.tensor_shape.unknown_rank
         shape = tuple(dim.size for dim in info.tensor_shape.dim) if known else None
         return cls(tf.as_dtype(info.dtype), shape, info.name)
 
     @functools.cached_property
     def numpy_dtype(self) -> np.dtype:
-        """Its type in numpy; strings are objects."""
+        """The NumPy type; strings are objects."""
         return np.dtype(self.dtype.as_numpy_dtype)
 
     @functools.cached_property
     def has_rows(self) -> bool:
-        """Whether its first dimension is a batch of any size."""
+        """Whether the first dimension is a batch of any size."""
         return self.shape is None or (len(self.shape) > 0 and self.shape[0] == -1)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """One function of a SavedModel.
+    """A signature of a SavedModel.
 
     Attributes:
-        name: its key in the model.
-        method: what kind of request it answers: PREDICT, CLASSIFY or REGRESS.
-        inputs, outputs: name to tensor, in the order of their names.
-        defaults: the inputs that need not be given.
-        message: the SignatureDef itself.
+        name: the key in the model.
+        method: the method: PREDICT, CLASSIFY or REGRESS.
+        inputs, outputs: tensors by name, sorted by name.
+        defaults: the inputs with default values.
+        message: the SignatureDef.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Signature:
 
     @classmethod
     def of(cls, name: str, message: SignatureDef) -> "Signature":
-        """Read it from its message."""
+        """Create the object from its message."""
         return cls(
             name=name,
             method=message.method_name,
@@ -80,7 +80,7 @@ class Signature:
         )
 
     def completed(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Complete inputs with the default values of those that were not given."""
+        """Add the default values of missing inputs."""
         missing = self.defaults - inputs.keys()
         return {**inputs, **{name: from_proto(name, self.message.defaults[name]) for name in missing}}
 

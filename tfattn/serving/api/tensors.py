@@ -1,4 +1,4 @@
-"""Tensors as messages and as numpy arrays; strings are arrays of `bytes` objects."""
+"""Conversion between tensor messages and NumPy arrays; strings are arrays of `bytes` objects."""
 
 import math
 
@@ -9,9 +9,9 @@ from tensorflow.core.framework.types_pb2 import DT_STRING, DataType
 
 from tfattn.serving.api.failure import invalid
 
-# A message may give one value for all elements, so that a few bytes stand for many: for so many, and not for all of the
-# memory. More of them must be in the message itself, where each takes a byte at least.
-MOST_REPEATED = 2**18
+# A message may give one value for all elements, so a short message could allocate all memory. Larger tensors must have
+# at least one byte per element in the message.
+MAX_REPEATED = 2**18
 
 _FIELDS = {
     np.float32: "float_val",
@@ -25,46 +25,46 @@ _FIELDS = {
 
 _ENUMS = {kind: tf.as_dtype(kind).as_datatype_enum for kind in _FIELDS}
 
-# What most tensors are made of, by the number of their type in a message.
-_PLAIN = {
+# The common types by their number in messages, for the fast path.
+_FAST_TYPES = {
     _ENUMS[kind]: (np.dtype(kind), _FIELDS[kind]) for kind in (np.float32, np.float64, np.int64, np.int32, np.bool_)
 }
 
 
 def from_proto(name: str, proto: TensorProto) -> np.ndarray:
-    """Make the array of a message.
+    """Convert a message to an array.
 
     Args:
         name: the input's name, for the error.
-        proto: values as tensor_content, or in the field of their type; there, the last one stands for all that follow.
+        proto: values as tensor_content or in the field of their type, where the last value is repeated as needed.
 
     Raises:
-        Failure: INVALID_ARGUMENT, the message is broken or too large.
+        Failure: INVALID_ARGUMENT, the message is invalid or too large.
     """
-    if proto.dtype in _PLAIN and (array := _plain(proto)) is not None:
+    if proto.dtype in _FAST_TYPES and (array := _fast_array(proto)) is not None:
         return array
     shape = [dim.size for dim in proto.tensor_shape.dim]
     size = math.prod(shape)
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0:
         raise invalid(f"tensor parsing error: {name}: not a shape")
-    if size > MOST_REPEATED and size > proto.ByteSize():
+    if size > MAX_REPEATED and size > proto.ByteSize():
         raise invalid(f"tensor parsing error: {name}: {size} elements are not in the message")
     try:
-        if proto.dtype == DT_STRING and len(proto.string_val) <= size:  # text, many times as fast as below
+        if proto.dtype == DT_STRING and len(proto.string_val) <= size:  # much faster than make_ndarray
             last = proto.string_val[-1:] or [b""]
             return strings([*proto.string_val, *last * (size - len(proto.string_val))]).reshape(shape)
         return tf.make_ndarray(proto)
-    except Exception as error:  # of many kinds, for a message may be broken in many ways
+    except Exception as error:  # make_ndarray raises many types of exceptions
         raise invalid(f"tensor parsing error: {name}: {error}") from None
 
 
-def _plain(proto: TensorProto) -> np.ndarray | None:
-    """Make the array of a complete list of numbers, many times as fast as in general; None for all others."""
+def _fast_array(proto: TensorProto) -> np.ndarray | None:
+    """Convert a complete list of numbers, the fast path; return None for other messages."""
     if proto.tensor_shape.unknown_rank:
         return None
     shape = [dim.size for dim in proto.tensor_shape.dim]
     size = shape[0] if len(shape) == 1 else math.prod(shape)
-    dtype, field = _PLAIN[proto.dtype]
+    dtype, field = _FAST_TYPES[proto.dtype]
     if content := proto.tensor_content:
         array = np.frombuffer(content, dtype) if len(content) == size * dtype.itemsize else None
     else:
@@ -76,7 +76,7 @@ def _plain(proto: TensorProto) -> np.ndarray | None:
 
 
 def to_proto(array: np.ndarray, *, as_content: bool = False) -> TensorProto:
-    """Make the message of an array; see `fill`."""
+    """Convert an array to a message; see `fill`."""
     proto = TensorProto()
     fill(proto, array, as_content=as_content)
     return proto
@@ -87,9 +87,9 @@ def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> 
 
     Args:
         proto: the message.
-        array: any values; strings as objects of `bytes`.
-        as_content: as raw bytes where possible, which is fast. The default is the field of their type (float_val ...),
-            in which clients of TF Serving expect answers.
+        array: the values; strings are objects of `bytes`.
+        as_content: whether to write raw bytes where possible, which is fast. The default is the field of the type
+            (float_val ...), as clients of TF Serving expect in responses.
     """
     if array.dtype == object:
         proto.dtype = DT_STRING
@@ -107,12 +107,12 @@ def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> 
 
 
 def strings(values) -> np.ndarray:
-    """Make a flat array of `bytes` objects."""
+    """Convert a sequence to a flat array of `bytes` objects."""
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
 def type_name(dtype: tf.DType) -> str:
-    """Name a type as TensorFlow's own errors do: float, not float32."""
+    """Return the name of a type in TensorFlow's errors: float, not float32."""
     return DataType.Name(dtype.as_datatype_enum).removeprefix("DT_").lower()

@@ -1,4 +1,4 @@
-"""batching_parameters.txt, as tensorflow_model_server reads it: how requests share batches."""
+"""The parameters of dynamic batching in batching_parameters.txt, the file format of tensorflow_model_server."""
 
 import os
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ FILE = "batching_parameters.txt"
 
 @dataclass(frozen=True, kw_only=True)
 class BatchingParameters:
-    """How requests share batches.
+    """The parameters of dynamic batching.
 
     Args:
-        max_batch_size: the most rows of a batch.
-        timeout: how long a batch that could be computed waits for more rows, in seconds.
-        max_queued_batches: how many full batches of rows may wait; what comes beyond is refused at once.
-        num_threads: how many batches are computed at a time.
+        max_batch_size: the maximum number of rows of a batch.
+        timeout: the time in seconds that an incomplete batch waits for more rows.
+        max_queued_batches: the maximum number of full batches of rows in the queue; further requests are refused.
+        num_threads: the number of batches that are computed at a time.
     """
 
     max_batch_size: int = 32
@@ -29,15 +29,15 @@ class BatchingParameters:
 
     @property
     def max_queued_rows(self) -> int:
-        """The most rows that may wait."""
+        """The maximum number of rows in the queue."""
         return self.max_batch_size * self.max_queued_batches
 
 
 def read(path: Path) -> BatchingParameters:
-    """Read a file of parameters; missing ones are TF Serving's, but with at most a thread per core.
+    """Read a file of parameters. Missing values are TF Serving's defaults, with at most one thread per core.
 
     Raises:
-        ServingError: it is not such a file, or a value is out of range; says at which line.
+        ServingError: the file cannot be parsed, or a value is out of range.
     """
     message = _message()
     try:
@@ -46,11 +46,14 @@ def read(path: Path) -> BatchingParameters:
         raise ServingError("cannot read the batching parameters", where=str(path), received=str(error)) from None
     cores = os.cpu_count() or 1
     given = {field.name: getattr(message, field.name).value for field, _ in message.ListFields() if field.message_type}
-    least = {"max_batch_size": 1, "batch_timeout_micros": 0, "max_enqueued_batches": 1, "num_batch_threads": 1}
+    minimum = {"max_batch_size": 1, "batch_timeout_micros": 0, "max_enqueued_batches": 1, "num_batch_threads": 1}
     for name, value in given.items():
-        if value < least.get(name, value):
+        if value < minimum.get(name, value):
             raise ServingError(
-                f"`{name}` is out of range", where=str(path), expected=f"at least {least[name]}", received=str(value)
+                f"`{name}` is out of range",
+                where=str(path),
+                expected=f"at least {minimum[name]}",
+                received=str(value),
             )
     return BatchingParameters(
         max_batch_size=given.get("max_batch_size", 1000),
@@ -61,22 +64,22 @@ def read(path: Path) -> BatchingParameters:
 
 
 def find(setting: str, models: Path) -> Path | None:
-    """Find the file of parameters; None where every request is to be computed alone.
+    """Find the file of parameters; return None if every request is computed alone.
 
     Args:
-        setting: `batching` of the server's settings: a file, "beside" or "off".
-        models: what is served; beside it means in that folder, next to it, or next to the folder around it.
+        setting: the server's setting `batching`: a file, "beside" or "off".
+        models: the served path. "beside" looks in this folder, its parent and its grandparent.
     """
     if setting == "off":
         return None
     if setting != "beside":
         return Path(setting)
-    places = (folder / FILE for folder in (models, *models.resolve().parents[:2]))
-    return next((place for place in places if place.is_file()), None)
+    candidates = (folder / FILE for folder in (models, *models.resolve().parents[:2]))
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _message():
-    """Make the message class BatchingParameters, which TF Serving's package of messages lacks."""
+    """Create the message BatchingParameters, which the package tensorflow-serving-api lacks."""
     value, flag, word = (f".google.protobuf.{name}Value" for name in ("Int64", "Bool", "String"))
     fields = {
         "max_batch_size": (1, value),

@@ -1,13 +1,13 @@
-"""The process from which those of versions are forked: it loads TensorFlow once, for all of them."""
+"""The fork server: the process that imports TensorFlow once and forks the processes of versions."""
 
 import multiprocessing
 from multiprocessing import forkserver
 
-FORKS = multiprocessing.get_context("forkserver")
+CONTEXT = multiprocessing.get_context("forkserver")
 PRELOADED = ["tfattn.serving.engine.preload"]
 
 
 def start() -> None:
-    """Start it if it is not running; a caller that starts early can load TensorFlow at the same time."""
-    FORKS.set_forkserver_preload(PRELOADED)
+    """Start the fork server unless it is running. An early start overlaps its imports with those of the caller."""
+    CONTEXT.set_forkserver_preload(PRELOADED)
     forkserver.ensure_running()

@@ -1,6 +1,6 @@
-"""Checks of links: everything that is served is inside the configured folder.
+"""Checks of symbolic links: every served file is inside the configured folder.
 
-Links within the tree are welcome: `current -> v3`, or `..data` of a volume in Kubernetes.
+Links within the folder are allowed: `current -> v3`, or `..data` of a Kubernetes volume.
 """
 
 import os
@@ -11,44 +11,44 @@ from pathlib import Path
 from tfattn.errors import SavedModelError
 
 
-def stays_inside(path: str | Path, folder: str | Path) -> bool:
-    """Tell whether a path, with all links followed, leads to something in a folder."""
+def is_inside(path: str | Path, folder: str | Path) -> bool:
+    """Return whether a path is inside a folder after all links are resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def check_files(folder: Path) -> None:
-    """Refuse a version's folder that holds a link to the outside, or something that is not a file.
+    """Check that a version's folder has only files and folders, and no links out of it.
 
     Args:
         folder: the version's folder, which may be a link itself.
 
     Raises:
-        SavedModelError: names the first such path, and where it leads.
+        SavedModelError: names the first invalid path and its target.
     """
-    for place, folders, names in os.walk(folder):
-        for path in (os.path.join(place, name) for name in (*folders, *names)):
+    for parent, folders, names in os.walk(folder):
+        for path in (os.path.join(parent, name) for name in (*folders, *names)):
             if os.path.islink(path):
                 check_inside([path], folder)
             try:
                 mode = os.stat(path).st_mode
-            except OSError:  # it leads nowhere, or has just gone: nobody can read it
+            except OSError:  # a dangling link or a file that was just removed
                 continue
             if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
                 raise SavedModelError("not a file", where=path, expected="files and folders only")
 
 
 def check_inside(paths: Iterable[str | Path], folder: Path) -> None:
-    """Refuse paths that lead out of a version's folder.
+    """Check that paths are inside a version's folder.
 
     Raises:
-        SavedModelError: names the first such path, and where it leads.
+        SavedModelError: names the first path outside the folder and its target.
     """
     for path in paths:
-        if not stays_inside(path, folder):
+        if not is_inside(path, folder):
             raise SavedModelError(
-                "it leads out of the version's folder",
+                "the path leads out of the version's folder",
                 where=str(path),
-                expected=f"something in {folder}",
+                expected=f"a path in {folder}",
                 received=os.path.realpath(path),
-                remedy="Copy the file there.",
+                remedy="Copy the file into the folder.",
             )

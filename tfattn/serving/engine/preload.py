@@ -1,6 +1,6 @@
-"""TensorFlow for the processes of versions, loaded once by the process from which they are forked.
+"""TensorFlow, imported once by the fork server for the processes of all versions.
 
-A process with one thread may be forked without care; the libraries of linear algebra below NumPy would start some.
+Only a process with a single thread forks safely, so OpenBLAS below NumPy must not start threads.
 """
 
 import os
@@ -9,6 +9,6 @@ from tfattn import native
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
-with native.errors_hidden():  # what goes wrong, each process says itself
+with native.errors_hidden():  # each process reports its own errors
     native.import_tensorflow()
     from tfattn.serving.engine import hosting  # noqa: F401

@@ -14,37 +14,47 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
-from tfattn.serving.engine import death, forking, messages, worker
-from tfattn.serving.engine.line import CANCEL, HEAD, OK, RUN, WRITE, frame
-from tfattn.serving.engine.messages import Arrays
+from tfattn.serving.engine import exit_reason, forking, worker
+from tfattn.serving.engine.channel import (
+    CANCEL,
+    HEAD,
+    OK,
+    RUN,
+    WRITE,
+    Arrays,
+    decode_response,
+    decode_signatures,
+    encode_request,
+    frame,
+)
 from tfattn.serving.engine.stream import Stream
 from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.piece import Piece
 from tfattn.serving.generation.request import Request
 
-LAST_WORDS = 1 << 15  # bytes of a process's standard error that are kept, to find in them why it died
-ENDING_SECONDS = 10  # for what a process still computes
+MAX_STDERR_BYTES = 1 << 15  # the kept end of a process's standard error, which says why the process died
+SHUTDOWN_SECONDS = 10  # for requests that the process still computes
 
 Observe = Callable[[Occupancy], None]
 
 
-class Died(Exception):
-    """Raised when the process ended before it answered."""
+class ProcessDied(Exception):
+    """Raised when the process ended before it answered a request."""
 
 
 class Process:
     """A running process with a loaded model.
 
     Attributes:
-        signatures: the model's functions by name.
-        warm_up_requests, warm_up_seconds: how many there were, and how long they took.
-        ended: done once the process has ended or closed its line; gives the reason.
+        signatures: the model's signatures by name.
+        warm_up_requests, warm_up_seconds: the number of warm-up requests and their total time.
+        ended: a task that ends when the process has ended or closed its channel; its result is the reason.
     """
 
     def __init__(
         self,
         process: multiprocessing.Process,
-        line: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        channel: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         errors: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         cancel_seconds: float,
         observe: Observe,
@@ -52,7 +62,7 @@ class Process:
         self.signatures: dict[str, Signature] = {}
         self.warm_up_requests, self.warm_up_seconds = 0, 0.0
         self._process = process
-        self._reader, self._writer = line
+        self._reader, self._writer = channel
         self._pending: dict[int, asyncio.Future] = {}
         self._streams: dict[int, Stream] = {}
         self._cancelled: dict[int, asyncio.TimerHandle] = {}
@@ -60,8 +70,8 @@ class Process:
         self._kill_reason = ""
         self._observe = observe
         self._numbers = itertools.count(1)
-        self._kills = death.out_of_memory_kills()
-        self._exit = asyncio.create_task(self._listen_to_errors(*errors))
+        self._kills = exit_reason.out_of_memory_kills()
+        self._exit = asyncio.create_task(self._read_stderr(*errors))
         self.ended: asyncio.Task[str] | None = None
 
     @classmethod
@@ -72,7 +82,7 @@ class Process:
         threads: int,
         allow_operations: Collection[str],
         limits: TextLimits,
-        gently: bool,
+        low_priority: bool,
         cancel_seconds: float,
         observe: Observe,
     ) -> "Process":
@@ -80,24 +90,24 @@ class Process:
 
         Args:
             folder: the version's folder.
-            threads: how many requests it computes at a time.
-            allow_operations: the operations that the model may have although they do more than compute.
-            limits: of the texts that are written step by step.
-            gently: whether to load when nothing else wants to run.
-            cancel_seconds: how long it may take to confirm that a request for texts is cancelled; a process that takes
-                longer hangs, and is killed.
-            observe: hears how many texts are written and wait, whenever that changes.
+            threads: the number of requests that the process computes at a time.
+            allow_operations: the operations to allow although they have side effects.
+            limits: the limits of generated text.
+            low_priority: whether to load only while the machine is otherwise idle.
+            cancel_seconds: the time limit for confirming the cancellation of a request for text. A process that takes
+                longer is killed.
+            observe: called with the numbers of running and waiting texts whenever they change.
 
         Raises:
             Failure: the model cannot be loaded, or a warm-up request fails.
         """
-        process, *lines = await _forked(folder, threads, tuple(allow_operations), limits, gently)
-        ends = [await asyncio.open_connection(sock=line) for line in lines]
-        started = cls(process, *ends, cancel_seconds, observe)
+        process, *sockets = await _fork(folder, threads, tuple(allow_operations), limits, low_priority)
+        connections = [await asyncio.open_connection(sock=end) for end in sockets]
+        started = cls(process, *connections, cancel_seconds, observe)
         try:
-            started.signatures = messages.read_signatures(await started._first_frame())
+            started.signatures = decode_signatures(await started._read_first_frame())
             loaded = time.monotonic()
-            started.warm_up_requests = int(await started._first_frame())
+            started.warm_up_requests = int(await started._read_first_frame())
             started.warm_up_seconds = time.monotonic() - loaded
         except BaseException:
             process.kill()
@@ -110,44 +120,44 @@ class Process:
         """Send inputs to the process and wait for the outputs.
 
         Args:
-            signature: what to compute.
-            inputs: its inputs, which fit it.
-            outputs: the names of the outputs that are wanted.
-            seconds: how long they may take; a process that takes longer hangs, and is killed.
+            signature: the name of the signature.
+            inputs: its inputs, already validated.
+            outputs: the names of the requested outputs.
+            seconds: the time limit. A process that takes longer is killed.
 
         Raises:
-            Failure: as TensorFlow says.
-            Died: the process ended, or was killed, before it answered.
+            Failure: the code and message of a TensorFlow error.
+            ProcessDied: the process ended, or was killed, before it answered.
         """
         number = next(self._numbers)
         self._pending[number] = response = asyncio.get_running_loop().create_future()
         try:
             if self._writer.is_closing():
-                raise Died
-            self._writer.write(frame(number, RUN, messages.request(signature, inputs, outputs)))
+                raise ProcessDied
+            self._writer.write(frame(number, RUN, encode_request(signature, inputs, outputs)))
             async with asyncio.timeout(seconds):
                 code, body = await response
         except TimeoutError:
             self._kill(f"it had not answered for {seconds:g} s")
-            raise Died from None
+            raise ProcessDied from None
         finally:
             del self._pending[number]
         if code != OK:
             raise Failure(CODES[code], body.decode("utf-8", "replace"))
-        return messages.read_response(body)
+        return decode_response(body)
 
     async def write(self, request: Request) -> AsyncIterator[Piece]:
-        """Let the process write texts, and yield their pieces; to close the iterator cancels the request.
+        """Generate texts and yield their pieces. Closing the iterator cancels the request.
 
         Raises:
-            Failure: as the scheduler says.
-            Died: the process ended before it had written them.
+            Failure: the scheduler refused the request or failed.
+            ProcessDied: the process ended before the texts were complete.
         """
         number = next(self._numbers)
         self._streams[number] = stream = Stream()
         try:
             if self._writer.is_closing():
-                raise Died
+                raise ProcessDied
             self._writer.write(frame(number, WRITE, request.model_dump_json().encode("utf-8", "replace")))
             async for piece in stream:
                 yield piece
@@ -160,19 +170,19 @@ class Process:
                 )
 
     async def end(self) -> None:
-        """Close the line, upon which the process ends, and wait for that."""
+        """Close the channel, which ends the process, and wait for its end."""
         self._writer.close()
         try:
-            await asyncio.wait_for(asyncio.shield(self._exit), ENDING_SECONDS)
-        except TimeoutError:  # it is still computing something that nobody waits for
+            await asyncio.wait_for(asyncio.shield(self._exit), SHUTDOWN_SECONDS)
+        except TimeoutError:  # it still computes an abandoned request
             self._process.kill()
             await self._exit
         if self.ended is not None:
             await self.ended
 
-    async def _first_frame(self) -> bytes:
+    async def _read_first_frame(self) -> bytes:
         try:
-            _, code, body = await self._frame()
+            _, code, body = await self._read_frame()
         except (asyncio.IncompleteReadError, ConnectionError):
             reason = await asyncio.shield(self._exit)
             raise Failure(StatusCode.INTERNAL, f"the process ended while it loaded: {reason}") from None
@@ -183,19 +193,19 @@ class Process:
     async def _read_responses(self) -> str:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                self._take(*await self._frame())
+                self._handle_frame(*await self._read_frame())
         self._writer.close()
         for timer in self._cancelled.values():
             timer.cancel()
         for response in self._pending.values():
             if not response.done():
-                response.set_exception(Died())
+                response.set_exception(ProcessDied())
         for stream in self._streams.values():
-            stream.end(Died())
+            stream.end(ProcessDied())
         self._observe(Occupancy(0, 0))
         return await asyncio.shield(self._exit)
 
-    def _take(self, number: int, code: int, body: bytes) -> None:
+    def _handle_frame(self, number: int, code: int, body: bytes) -> None:
         if number == 0:
             self._observe(Occupancy(*json.loads(body)))
         elif number in self._streams:
@@ -203,47 +213,51 @@ class Process:
         elif number in self._cancelled:
             if code != OK or not body:
                 self._cancelled.pop(number).cancel()
-        elif (response := self._pending.get(number)) is not None and not response.done():  # somebody still waits for it
+        elif (response := self._pending.get(number)) is not None and not response.done():  # a caller still waits
             response.set_result((code, body))
 
     def _kill(self, reason: str) -> None:
-        """Kill a process that hangs; a stopped one, too, cannot ignore it."""
+        """Kill a hanging process; SIGKILL also ends a stopped process."""
         self._kill_reason = reason
         self._process.kill()
 
-    async def _frame(self) -> tuple[int, int, bytes]:
+    async def _read_frame(self) -> tuple[int, int, bytes]:
         number, code, length = HEAD.unpack(await self._reader.readexactly(HEAD.size))
         return number, code, await self._reader.readexactly(length)
 
-    async def _listen_to_errors(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-        """Read what the process prints until it has ended, and return the reason why it has."""
-        said = b""
+    async def _read_stderr(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        """Read standard error until the process has ended, and return the reason for its end."""
+        stderr = b""
         with contextlib.suppress(ConnectionError):
-            while more := await reader.read(LAST_WORDS):
-                said = (said + more)[-LAST_WORDS:]
+            while more := await reader.read(MAX_STDERR_BYTES):
+                stderr = (stderr + more)[-MAX_STDERR_BYTES:]
         await asyncio.to_thread(self._process.join)
         writer.close()
-        return death.reason(
+        return exit_reason.exit_reason(
             self._process.exitcode,
-            said.decode("utf-8", "replace"),
+            stderr.decode("utf-8", "replace"),
             killed_because=self._kill_reason,
-            out_of_memory=death.out_of_memory_kills() > self._kills,
+            out_of_memory=exit_reason.out_of_memory_kills() > self._kills,
         )
 
 
-async def _forked(*arguments: object) -> tuple[multiprocessing.Process, socket.socket, socket.socket]:
-    """Fork a process that runs `worker.main`; return it with the lines for requests and for its standard error."""
-    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+async def _fork(*arguments: object) -> tuple[multiprocessing.Process, socket.socket, socket.socket]:
+    """Fork a process that runs `worker.main`.
+
+    Returns:
+        The process, the socket for requests and the socket for its standard error.
+    """
+    with contextlib.ExitStack() as parent_ends, contextlib.ExitStack() as child_ends:
         try:
             forking.start()
             pairs = [socket.socketpair() for _ in range(2)]
-            for mine, yours in pairs:
-                ours.enter_context(mine)
-                theirs.enter_context(yours)
-            lines = tuple(yours for _, yours in pairs)
-            process = forking.FORKS.Process(target=worker.main, args=(*lines, *arguments), daemon=True)
+            for parent_end, child_end in pairs:
+                parent_ends.enter_context(parent_end)
+                child_ends.enter_context(child_end)
+            sockets = tuple(child_end for _, child_end in pairs)
+            process = forking.CONTEXT.Process(target=worker.main, args=(*sockets, *arguments), daemon=True)
             await asyncio.to_thread(process.start)
         except (OSError, EOFError) as error:
             raise Failure(StatusCode.RESOURCE_EXHAUSTED, f"cannot start a process: {error}") from None
-        ours.pop_all()
-    return process, *(mine for mine, _ in pairs)
+        parent_ends.pop_all()
+    return process, *(parent_end for parent_end, _ in pairs)

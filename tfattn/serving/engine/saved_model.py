@@ -1,4 +1,4 @@
-"""A SavedModel in this process, loaded and run as TF Serving does it: a session, fed and fetched by signature."""
+"""A SavedModel in this process, loaded and run like in TF Serving: a session, fed and fetched by signature."""
 
 import os
 import threading
@@ -20,37 +20,36 @@ from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine import links
 
-# A pool of TensorFlow's own would add a change of threads to each call, and gains nothing with one thread.
-_IN_THE_CALLING_THREAD = config_pb2.RunOptions(inter_op_thread_pool=-1)
+# TensorFlow's own thread pool would add a thread switch to each call, without a gain for one thread.
+CALLING_THREAD = config_pb2.RunOptions(inter_op_thread_pool=-1)
 EXPORT_AGAIN = "Copy the version's whole folder once more, or export it again: `tfattn export PIPELINE --force`."
 _TAGS = [tf.saved_model.SERVING]
-_LARGEST = 2**31 - 1  # bytes; more than that no message of protocol buffers has
+MAX_BYTES = 2**31 - 1  # the size limit of a protocol buffer message
 _REMEDY = (
-    "Who trusts its maker may allow it: `tfattn serve --set allow_operations=[{names}]`, "
-    "`tfattn predict` with --allow-operation for each."
+    "If you trust the author of the model, allow them: `tfattn serve --set allow_operations=[{names}]`, "
+    "or `tfattn predict` with one --allow-operation for each."
 )
 
 
 class SavedModel:
     """One version of an exported model in memory; any number of threads may call it.
 
-    Before anything of it runs, it is held against what a SavedModel should do (graphs/operations.py).
+    The operations of the graph are checked before any of them runs (graphs/operations.py).
 
     Args:
-        folder: the version's folder. Where it has a manifest, its files are held against it; an export of ours must
-            have one.
-        allow_operations: the names of operations that it may have although they do more than compute.
+        folder: the version's folder. Its files are verified if it has a manifest; exports of tfattn must have one.
+        allow_operations: the names of operations to allow although they have side effects.
         operation_threads: the threads of one operation (TensorFlow's intra-op parallelism); 0 for one per CPU core.
-            TensorFlow keeps to what the first model of a process asked for.
+            TensorFlow uses the value of the first model of a process for all of them.
 
     Attributes:
         folder: the version's folder.
-        signatures: its functions by name.
+        signatures: the model's signatures by name.
 
     Raises:
-        ServingError: it is not a SavedModel, or needs what is not here.
-        SavedModelError: it would do more than compute, or one of its files stands elsewhere.
-        DataError: its files are not those of its manifest.
+        ServingError: the folder is not a SavedModel, or the model needs operations that are not installed.
+        SavedModelError: an operation has side effects, or a file is outside the folder.
+        DataError: the files differ from the manifest.
     """
 
     def __init__(self, folder: Path, *, allow_operations: Collection[str] = (), operation_threads: int = 0):
@@ -59,7 +58,7 @@ class SavedModel:
         if (self.folder / files.MANIFEST).is_file():
             files.verify(self.folder, remedy=EXPORT_AGAIN)
         self._graph = tf.Graph()
-        self._run_options = _IN_THE_CALLING_THREAD if operation_threads == 1 else config_pb2.RunOptions()
+        self._run_options = CALLING_THREAD if operation_threads == 1 else config_pb2.RunOptions()
         options = config_pb2.ConfigProto(intra_op_parallelism_threads=operation_threads, allow_soft_placement=True)
         try:
             loader = _loader(self.folder)
@@ -93,21 +92,21 @@ class SavedModel:
         """Compute outputs.
 
         Args:
-            signature: the name of one in `signatures`.
-            inputs: an array for each of its inputs that has no default value.
-            outputs: the names of those to compute; all where none is named.
+            signature: a name in `signatures`.
+            inputs: an array for each input without a default value.
+            outputs: the names of the outputs to compute; all outputs if empty.
 
         Raises:
-            Failure: with TensorFlow's code and message.
+            Failure: the code and message of a TensorFlow error.
         """
-        known = self.signatures[signature]
-        names = tuple(outputs) or tuple(known.outputs)
-        fed = tuple(name for name in known.inputs if name in inputs)
+        definition = self.signatures[signature]
+        names = tuple(outputs) or tuple(definition.outputs)
+        fed = tuple(name for name in definition.inputs if name in inputs)
         try:
-            values = self._function(known, fed, names)(*(inputs[name] for name in fed))
+            values = self._function(definition, fed, names)(*(inputs[name] for name in fed))
         except tf.errors.OpError as error:
             raise Failure(CODES.get(error.error_code, StatusCode.INTERNAL), error.message) from None
-        except (TypeError, ValueError) as error:  # arrays that do not fit their place in the graph
+        except (TypeError, ValueError) as error:  # arrays that do not fit their placeholder
             raise Failure(StatusCode.INVALID_ARGUMENT, str(error)) from None
         return dict(zip(names, map(np.asarray, values), strict=True))
 
@@ -117,28 +116,28 @@ class SavedModel:
             if key not in self._functions:
                 with self._graph.as_default():
                     options = config_pb2.CallableOptions(run_options=self._run_options)
-                    options.feed.extend(signature.inputs[name].place for name in fed)
-                    options.fetch.extend(signature.outputs[name].place for name in names)
+                    options.feed.extend(signature.inputs[name].tensor_name for name in fed)
+                    options.fetch.extend(signature.outputs[name].tensor_name for name in names)
                     self._functions[key] = self._session._make_callable_from_options(options)
         return self._functions[key]
 
 
 def _loader(folder: Path) -> SavedModelLoader:
     path = folder / "saved_model.pb"
-    if path.is_file() and path.stat().st_size > _LARGEST:
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
         raise ValueError(f"{path.name} is larger than 2 GiB, which no SavedModel is")
     return SavedModelLoader(str(folder))
 
 
 def _check_manifest(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path) -> None:
-    """Refuse an export of ours without its manifest, whose files cannot be verified."""
+    """Refuse an export of tfattn without its manifest, because its files cannot be verified."""
     path = folder / files.MANIFEST
     if meta_graph.meta_info_def.meta_graph_version == files.PRODUCER and not path.is_file():
         raise DataError("the file is missing", where=str(path), remedy=EXPORT_AGAIN)
 
 
 def _check_operations(meta_graph: meta_graph_pb2.MetaGraphDef, folder: Path, allow_operations: Collection[str]) -> None:
-    """Refuse a model that would do more than compute."""
+    """Refuse a model with operations that have side effects."""
     try:
         operations.check(meta_graph, allowed=allow_operations, remedy=_REMEDY)
     except SavedModelError as error:

@@ -1,4 +1,4 @@
-"""The server's end of texts that a process writes."""
+"""The server's end of a stream of generated text."""
 
 import asyncio
 from collections import deque
@@ -6,17 +6,17 @@ from collections import deque
 from grpc import StatusCode
 
 from tfattn.serving.api.failure import CODES, Failure
-from tfattn.serving.engine.line import OK
+from tfattn.serving.engine.channel import OK
 from tfattn.serving.generation.piece import Piece
 
-MOST_UNREAD = 10_000  # pieces that wait for somebody who reads more slowly than they are written
+MAX_UNREAD = 10_000  # pieces that wait for a client that reads more slowly than the model generates
 
 
 class Stream:
-    """What a process tells of the texts of one request; an asynchronous iterator of pieces.
+    """An asynchronous iterator of the generated pieces of one request.
 
     Attributes:
-        is_over: whether the process tells nothing more.
+        is_over: whether the process has sent its last frame for the request.
     """
 
     def __init__(self) -> None:
@@ -24,26 +24,26 @@ class Stream:
         self._unread: deque[Piece] = deque()
         self._ending: Exception | None = None
         self._has_ended = False
-        self._came = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def put(self, code: int, body: bytes) -> None:
-        """Take a frame of the line."""
+        """Add a frame of the channel."""
         self.is_over = code != OK or not body
         if code != OK:
             self.end(Failure(CODES[code], body.decode("utf-8", "replace")))
         elif not body:
             self.end()
-        elif len(self._unread) >= MOST_UNREAD:
+        elif len(self._unread) >= MAX_UNREAD:
             self.end(Failure(StatusCode.RESOURCE_EXHAUSTED, "The text is read more slowly than it is written"))
         else:
             self._unread.append(Piece.of(body))
-            self._came.set()
+            self._changed.set()
 
     def end(self, failure: Exception | None = None) -> None:
-        """Let nothing more come behind what is unread; the first reason counts."""
+        """End the stream after its unread pieces; the first call decides how it ends."""
         if not self._has_ended:
             self._has_ended, self._ending = True, failure
-            self._came.set()
+            self._changed.set()
 
     def __aiter__(self) -> "Stream":
         return self
@@ -54,6 +54,6 @@ class Stream:
                 raise self._ending
             if self._has_ended:
                 raise StopAsyncIteration
-            self._came.clear()
-            await self._came.wait()
+            self._changed.clear()
+            await self._changed.wait()
         return self._unread.popleft()

@@ -1,4 +1,4 @@
-"""The requests that a version answers before it counts as available, so that no client waits for first computations."""
+"""Warm-up requests: a version answers them before it is available, so that no client waits for first computations."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,14 +14,14 @@ from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import DEFAULT, Signature
 from tfattn.serving.api.tensors import from_proto, strings
 
-FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # where TF Serving looks
-MOST = 1000  # as TF Serving reads
+FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # the path of TF Serving
+MAX_REQUESTS = 1000  # the limit of TF Serving
 
 WarmUpRequest = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
 def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[WarmUpRequest]:
-    """Read the warm-up requests of a version: signature, inputs, outputs; none where there is no such file.
+    """Yield the signature, inputs and outputs of each warm-up request of a version; nothing without a file.
 
     Raises:
         Failure: the file is damaged.
@@ -29,7 +29,7 @@ def requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[Warm
     if not (folder / FILE).is_file():
         return
     try:
-        for record in tf.data.TFRecordDataset(str(folder / FILE)).take(MOST).as_numpy_iterator():
+        for record in tf.data.TFRecordDataset(str(folder / FILE)).take(MAX_REQUESTS).as_numpy_iterator():
             yield from _requests(PredictionLog.FromString(record), signatures)
     except (tf.errors.OpError, DecodeError, KeyError, ValueError) as error:
         raise Failure(StatusCode.DATA_LOSS, f"{folder / FILE}: {error}") from None
@@ -45,17 +45,17 @@ def _requests(log: PredictionLog, signatures: Mapping[str, Signature]) -> Iterat
         request = getattr(log, kind).request
         for task in request.tasks if kind == "multi_inference_log" else [request]:
             name = task.model_spec.signature_name or DEFAULT
-            (place,) = signatures[name].inputs
-            yield name, {place: _examples(request.input)}, ()
+            (input_name,) = signatures[name].inputs
+            yield name, {input_name: _examples(request.input)}, ()
 
 
-def _examples(given: Input) -> Any:
-    if given.HasField("example_list"):
-        return strings([example.SerializeToString() for example in given.example_list.examples])
-    merged = []
-    for example in given.example_list_with_context.examples:
-        whole = type(example)()
-        whole.CopyFrom(given.example_list_with_context.context)
-        whole.MergeFrom(example)
-        merged.append(whole.SerializeToString())
-    return strings(merged)
+def _examples(examples: Input) -> Any:
+    if examples.HasField("example_list"):
+        return strings([example.SerializeToString() for example in examples.example_list.examples])
+    serialized = []
+    for example in examples.example_list_with_context.examples:
+        merged = type(example)()
+        merged.CopyFrom(examples.example_list_with_context.context)
+        merged.MergeFrom(example)
+        serialized.append(merged.SerializeToString())
+    return strings(serialized)

@@ -1,8 +1,8 @@
-"""The process of one version: it loads the model, warms it, and answers until the server closes the line.
+"""The process of one version: it loads the model, warms it up, and answers until the server closes the channel.
 
-A process a version, because TensorFlow does not give back the memory of a model, and because a model that crashes takes
-only its own process along. Where a version answers already, the next one is loaded behind everything else, so that
-nobody notices.
+Each version has its own process, because TensorFlow does not free the memory of a model, and because a model that
+crashes ends only its own process. While a version is available, the next one loads at low priority so that requests
+do not slow down.
 """
 
 import os
@@ -12,48 +12,48 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tfattn.serving.engine.line import Line
+from tfattn.serving.engine.channel import Channel
 from tfattn.serving.generation.limits import TextLimits
 
-NICENESS = 5  # below the server's, which must answer, refuse and stay alive while models compute
+NICENESS = 5  # lets the server process answer and refuse requests while models compute
 
 
 def main(
-    line: socket.socket,
+    channel: socket.socket,
     errors: socket.socket,
     folder: Path,
     threads: int,
     allow_operations: Collection[str],
     limits: TextLimits,
-    gently: bool,
+    low_priority: bool,
 ) -> None:
-    """Run until the server closes the line.
+    """Load a model and answer requests until the server closes the channel.
 
     Args:
-        line: to the server.
-        errors: where standard error goes.
+        channel: the socket to the server.
+        errors: the socket that receives standard error.
         folder: the version's folder.
-        threads: how many requests are computed at a time.
-        allow_operations: the operations that the model may have although they do more than compute.
-        limits: of the texts that are written step by step.
-        gently: whether to load when nothing else wants to run.
+        threads: the number of requests that are computed at a time.
+        allow_operations: the operations to allow although they have side effects.
+        limits: the limits of generated text.
+        low_priority: whether to load only while the machine is otherwise idle.
     """
-    from tfattn.serving.engine import hosting  # TensorFlow, which the server need not load for this file
+    from tfattn.serving.engine import hosting  # imports TensorFlow, which the server process does not need
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its processes in good order
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the server ends its processes itself
     with open(os.devnull, "r+b") as nothing:
         for stream, number in ((nothing, 0), (nothing, 1), (errors, 2)):
             os.dup2(stream.fileno(), number)
     errors.close()
     os.nice(NICENESS)
-    with ThreadPoolExecutor(1, initializer=_run_when_idle if gently else None) as background:
+    with ThreadPoolExecutor(1, initializer=_set_idle_priority if low_priority else None) as background:
         options = {"threads": threads, "allow_operations": allow_operations, "limits": limits}
-        hosting.host(folder, Line(line), background=background, **options)
-    for thread in os.listdir("/proc/self/task"):  # giving back the memory takes a while, too
-        _run_when_idle(int(thread))
-    os._exit(0)  # nothing is left to write, and TensorFlow would take a second to take itself apart
+        hosting.host(folder, Channel(channel), background=background, **options)
+    for thread in os.listdir("/proc/self/task"):  # freeing the memory takes time, too
+        _set_idle_priority(int(thread))
+    os._exit(0)  # all output is flushed, and TensorFlow's own shutdown would take a second
 
 
-def _run_when_idle(thread: int = 0) -> None:
-    """Let a thread (this one by default), and those that it starts, run only when the machine is idle."""
+def _set_idle_priority(thread: int = 0) -> None:
+    """Schedule a thread (by default the calling thread) and the threads it starts only while the machine is idle."""
     os.sched_setscheduler(thread, os.SCHED_IDLE, os.sched_param(0))

@@ -1,4 +1,4 @@
-"""The models that a server serves, and how a request finds its version."""
+"""The models of a server, and the lookup of versions for requests."""
 
 import asyncio
 import os
@@ -20,16 +20,16 @@ from tfattn.serving.section import Serving
 
 
 class Models:
-    """The models of a models.config, each in the versions that its policy wants and that can be loaded.
+    """The models of a models.config, each with the versions that its policy selects and that can be loaded.
 
-    All of it lives on one event loop. A request that has found a version holds `version.use()` until it has run it.
+    All methods run on one event loop. A request that has found a version holds `version.use()` until it has run.
 
     Args:
         serving: the server's settings.
-        config: the models.
-        parameters: how requests share batches; None computes each alone.
-        metrics: what counts.
-        make_version: makes a version, with the arguments of `Version`.
+        config: the configuration of the models.
+        parameters: the parameters of batching; None computes each request alone.
+        metrics: the server's metrics.
+        make_version: creates a version, with the arguments of `Version`.
 
     Example:
         >>> models = Models(serving, read_config(Path("saved_models")), parameters=None, metrics=Metrics())
@@ -52,29 +52,29 @@ class Models:
         self._models: dict[str, ServedModel] = {}
         self._labels: dict[str, dict[str, int]] | None = None
         self._is_started = False
-        self._loading = asyncio.Lock()
-        self._changing = asyncio.Lock()
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._load_lock = asyncio.Lock()
+        self._change_lock = asyncio.Lock()
+        self._stopping: set[asyncio.Task[None]] = set()
 
     @property
     def names(self) -> list[str]:
-        """The models' names, as the configuration lists them."""
+        """The names of the models in the order of the configuration."""
         return list(self._models)
 
     @property
     def ready(self) -> bool:
-        """Whether every model has a version that answers."""
+        """Whether every model has an available version whose process runs."""
         found = [model.find() for model in self._models.values()]
         return self._labels is not None and all(version and version.is_answering for version in found)
 
     def find(self, name: str, version: int | None = None, label: str | None = None) -> Version:
-        """Find the available version that a request names: by number, by label, or else the newest.
+        """Find an available version by number or label; by default, the newest.
 
         Raises:
-            Failure: NOT_FOUND, it is not available; INVALID_ARGUMENT, there is no such label; UNAVAILABLE, the server
-                has just started: there are no labels yet, or the model has not been tried.
+            Failure: NOT_FOUND, the version is not available; INVALID_ARGUMENT, the label does not exist; UNAVAILABLE,
+                the server is starting and has no labels yet, or has not loaded the model yet.
         """
-        number = version if label is None else self._labelled(name, label)
+        number = version if label is None else self._version_of_label(name, label)
         model = self._models.get(name)
         found = model.find(number) if model else None
         if found is None and model and not self._is_started:
@@ -85,42 +85,42 @@ class Models:
         return found
 
     def status(self, name: str, version: int | None = None) -> list[Version]:
-        """List a model's versions, or one of them, in any state, newest first; the last ones that are gone too.
+        """Return a model's versions, or a single version, newest first, including recently unloaded versions.
 
         Raises:
-            Failure: NOT_FOUND, there is none.
+            Failure: NOT_FOUND, the model or version does not exist.
         """
         versions = self._models[name].versions() if name in self._models else []
         if version is not None:
-            versions = [one for one in versions if one.number == version]
+            versions = [found for found in versions if found.number == version]
         if not versions:
             which = "any versions" if version is None else f"version {version}"
             raise Failure(StatusCode.NOT_FOUND, f"Could not find {which} of model {name}")
         return versions
 
-    def labels_of(self, name: str) -> dict[str, int]:
-        """List the labels of a model's versions, and the version of each."""
+    def version_labels(self, name: str) -> dict[str, int]:
+        """Return the version number of each label of a model."""
         return dict(sorted((self._labels or {}).get(name, {}).items()))
 
     async def start(self) -> None:
-        """Load every version that is wanted, each with one try; from then on, look for others on the disk.
+        """Load every selected version, without retries, and then follow changes on disk.
 
-        Labels may be those of versions that do not answer: none does yet.
+        Labels are not checked, because no version is available yet.
         """
-        async with self._changing:
+        async with self._change_lock:
             await self._change(list(self._config.model_config_list.config))
             self._is_started = True
 
     async def reload(self, config: ModelServerConfig) -> None:
-        """Serve other models, or the same ones differently; return when every wanted version has been tried.
+        """Apply another configuration; return after the first attempt to load each selected version.
 
-        A version that fails to load is tried again later, as ever.
+        Versions that fail to load are retried later.
 
         Raises:
-            Failure: INVALID_ARGUMENT, the configuration is not right, or FAILED_PRECONDITION, a label is given to a
-                version that is not available: nothing has changed then. UNKNOWN, a new model could not be loaded.
+            Failure: INVALID_ARGUMENT, the configuration is invalid, or FAILED_PRECONDITION, a label refers to a version
+                that is not available; nothing changes in these cases. UNKNOWN, a new model could not be loaded.
         """
-        async with self._changing:
+        async with self._change_lock:
             entries = list(config.model_config_list.config)
             await self._check(entries)
             self._check_labels(entries)
@@ -129,12 +129,12 @@ class Models:
             _check_available([model for name, model in self._models.items() if name not in before])
 
     async def stop(self) -> None:
-        """Unload every version, once it is not used."""
-        self._leave(self._models.values())
+        """Unload every version once no request uses it."""
+        self._stop_models(self._models.values())
         self._models = {}
-        await asyncio.gather(*self._leaving)
+        await asyncio.gather(*self._stopping)
 
-    def _labelled(self, name: str, label: str) -> int:
+    def _version_of_label(self, name: str, label: str) -> int:
         if self._labels is None:
             raise Failure(StatusCode.UNAVAILABLE, f"ServedModel labels does not init yet.{label}")
         number = self._labels.get(name, {}).get(label)
@@ -148,7 +148,7 @@ class Models:
         self._models = {entry.name: self._add(entry, before.get(entry.name)) for entry in entries}
         for name in before.keys() - self._models.keys():
             log("model_removed", model=name)
-            self._leave([before[name]])
+            self._stop_models([before[name]])
         await asyncio.gather(*(model.settled.wait() for model in self._models.values()))
 
     def _add(self, entry: ModelConfig, model: ServedModel | None) -> ServedModel:
@@ -158,7 +158,7 @@ class Models:
                 entry,
                 serving=self._serving,
                 make_version=lambda number, folder: self._version(entry.name, number, folder),
-                loading=self._loading,
+                loading=self._load_lock,
             )
         if model.config != entry:
             log("model_changed", model=entry.name, base_path=entry.base_path)
@@ -170,16 +170,16 @@ class Models:
             name, number, folder, serving=self._serving, parameters=self._parameters, metrics=self._metrics
         )
 
-    def _leave(self, models: Iterable[ServedModel]) -> None:
+    def _stop_models(self, models: Iterable[ServedModel]) -> None:
         for model in models:
             task = asyncio.create_task(model.stop())
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
+            self._stopping.add(task)
+            task.add_done_callback(self._stopping.discard)
 
     async def _check(self, entries: list[ModelConfig]) -> None:
         for index, entry in enumerate(entries):
             try:
-                models_config.check(entry, earlier=[one.name for one in entries[:index]])
+                models_config.check(entry, earlier=[other.name for other in entries[:index]])
             except ServingError as error:
                 raise invalid(str(error)) from None
             known = self._models.get(entry.name)

@@ -1,4 +1,4 @@
-"""One version of a model that is served: its process, its queue and its state."""
+"""One version of a served model: its process, its queue and its state."""
 
 import asyncio
 import collections
@@ -15,10 +15,10 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import Signature
-from tfattn.serving.engine.batching import MOST_DEATHS, Batcher
+from tfattn.serving.engine.batching import MAX_PROCESS_DEATHS, Batcher
 from tfattn.serving.engine.batching_parameters import BatchingParameters
-from tfattn.serving.engine.messages import Arrays
-from tfattn.serving.engine.process import Died, Process
+from tfattn.serving.engine.channel import Arrays
+from tfattn.serving.engine.process import Process, ProcessDied
 from tfattn.serving.generation.description import writes_texts
 from tfattn.serving.generation.limits import TextLimits
 from tfattn.serving.generation.piece import Piece
@@ -27,13 +27,13 @@ from tfattn.serving.monitoring.logs import log
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
 
-# A process that dies is started again at once, but not more often than so many times within so many seconds.
-RESTARTS, WELL_SECONDS = 3, 60.0
-HANGS = 2  # a process hangs that computes so many times as long as anybody waits
+# A dead process is restarted at once, at most MAX_RESTARTS times within RESTART_WINDOW seconds.
+MAX_RESTARTS, RESTART_WINDOW = 3, 60.0
+HANG_FACTOR = 2  # a process that computes for this multiple of the clients' deadline counts as hanging
 
 
 class VersionState(enum.Enum):
-    """The states of a version, as GetModelStatus names them."""
+    """The states of a version in GetModelStatus."""
 
     START = 10
     LOADING = 20
@@ -50,14 +50,14 @@ class Version:
         number: the version's number.
         folder: the version's folder.
         serving: the server's settings.
-        parameters: how requests share batches; None computes each alone.
-        metrics: what counts.
+        parameters: the parameters of batching; None computes each request alone.
+        metrics: the server's metrics.
 
     Attributes:
-        state: where it is in its life.
-        error: why it could not be loaded, or could not go on; None where nothing is wrong.
-        signatures: its functions by name, once it is loaded.
-        writes_texts: whether it writes texts step by step.
+        state: the state of the version.
+        error: why the version could not be loaded, or ended; None without an error.
+        signatures: the model's signatures by name, once it is loaded.
+        writes_texts: whether the model generates text.
     """
 
     def __init__(
@@ -82,27 +82,27 @@ class Version:
         self._parameters = parameters
         self._metrics = metrics
         self._process: asyncio.Task[Process] | None = None
-        self._deaths: collections.deque[float] = collections.deque([-math.inf] * RESTARTS, maxlen=RESTARTS)
+        self._deaths: collections.deque[float] = collections.deque([-math.inf] * MAX_RESTARTS, maxlen=MAX_RESTARTS)
         self._batcher: Batcher | None = None
         self._users = 0
         self._unused = asyncio.Event()
 
-    async def load(self, *, gently: bool = False) -> None:
-        """Start the process, load the model and warm it, in one try.
+    async def load(self, *, low_priority: bool = False) -> None:
+        """Start the process, load the model and warm it up, without retries.
 
         Args:
-            gently: whether to load when nothing else wants to run: another version answers meanwhile.
+            low_priority: whether to load only while the machine is otherwise idle, since another version answers.
 
         Raises:
-            Failure: it cannot be loaded; `state` is END then and `error` says why.
+            Failure: the model cannot be loaded; `state` is END then and `error` is the reason.
         """
         self.state, self.error = VersionState.LOADING, None
-        self._process = asyncio.create_task(self._start(gently=gently))
+        self._process = asyncio.create_task(self._start(low_priority=low_priority))
         try:
             process = await self._process
         except asyncio.CancelledError:
             self.state = VersionState.END
-            if not self._process.cancelled():  # it had just started
+            if not self._process.cancelled():  # the process has just started
                 await self._process.result().end()
             raise
         self.signatures = process.signatures
@@ -113,44 +113,44 @@ class Version:
 
     @property
     def is_answering(self) -> bool:
-        """Whether its process runs: not while one that died, or hung, is replaced."""
+        """Whether the process runs; false while a dead or hanging process is replaced."""
         return self.state is VersionState.AVAILABLE and self._process.done()
 
     async def run(self, signature: str, inputs: Arrays, outputs: tuple[str, ...], deadline: float | None) -> Arrays:
         """Compute outputs of a signature.
 
         Args:
-            signature: its name.
-            inputs: arrays that fit it.
-            outputs: the names of the outputs that are wanted; all where none is named.
-            deadline: when nobody waits any more, in the event loop's time; None for never.
+            signature: the name of the signature.
+            inputs: its inputs, already validated.
+            outputs: the names of the requested outputs; all outputs if empty.
+            deadline: the time in the event loop's clock after which the request fails; None for no deadline.
 
         Raises:
-            Failure: UNAVAILABLE when too much waits already, DEADLINE_EXCEEDED, or as TensorFlow says.
+            Failure: UNAVAILABLE if the queue is too long, DEADLINE_EXCEEDED, or a TensorFlow error.
         """
         with self.use():
             return await self._batcher.run(self.signatures[signature], inputs, outputs, deadline)
 
     async def write(self, request: Request) -> AsyncIterator[Piece]:
-        """Yield pieces of texts as they are written; to close the iterator cancels the request.
+        """Yield pieces of texts as they are generated. Closing the iterator cancels the request.
 
         Raises:
-            Failure: INVALID_ARGUMENT, a prompt does not do; UNAVAILABLE, too many wait already, or the process died.
+            Failure: INVALID_ARGUMENT for an invalid prompt; UNAVAILABLE if the queue is full or the process died.
         """
         with self.use():
-            has_begun, deaths = False, 0
+            has_started, deaths = False, 0
             while True:
                 process = await self._running_process()
                 try:
                     async with contextlib.aclosing(process.write(request)) as pieces:
                         async for piece in pieces:
-                            has_begun = True
+                            has_started = True
                             yield piece
                         return
-                except Died:
+                except ProcessDied:
                     deaths += 1
-                    await asyncio.shield(process.ended)  # by now the next one is on its way
-                    if has_begun or deaths == MOST_DEATHS:
+                    await asyncio.shield(process.ended)  # by then the next process is starting
+                    if has_started or deaths == MAX_PROCESS_DEATHS:
                         raise Failure(StatusCode.UNAVAILABLE, "The model's process died while it wrote") from None
 
     @contextlib.contextmanager
@@ -165,7 +165,7 @@ class Version:
                 self._unused.set()
 
     async def unload(self) -> None:
-        """Wait until nobody uses it, then end the process."""
+        """Wait until no request uses the version, then end its process."""
         self.state = VersionState.UNLOADING
         while self._users:
             self._unused.clear()
@@ -175,7 +175,7 @@ class Version:
                 await (await self._process).end()
         self.state = VersionState.END
 
-    async def _start(self, *, gently: bool = False) -> Process:
+    async def _start(self, *, low_priority: bool = False) -> Process:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._load_seconds):
@@ -184,7 +184,7 @@ class Version:
                     threads=self._threads,
                     allow_operations=self._allow_operations,
                     limits=self._limits,
-                    gently=gently,
+                    low_priority=low_priority,
                     cancel_seconds=self._timeout_seconds,
                     observe=functools.partial(self._metrics.texts, self.model, self.number),
                 )
@@ -203,16 +203,16 @@ class Version:
             return
         now, reason = time.monotonic(), ended.result()
         log("process_died", model=self.model, version=self.number, reason=reason)
-        if now - self._deaths[0] < WELL_SECONDS:
+        if now - self._deaths[0] < RESTART_WINDOW:
             self.state = VersionState.END
             self.error = Failure(StatusCode.UNAVAILABLE, f"The model's process dies again and again: {reason}")
             return
         self._deaths.append(now)
         self._process = asyncio.create_task(self._start())
-        self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # `error` has it
+        self._process.add_done_callback(lambda start: start.cancelled() or start.exception())  # see `error`
 
     async def _running_process(self) -> Process:
-        with contextlib.suppress(Failure):  # `state` tells
+        with contextlib.suppress(Failure):  # `state` is END then
             process = await asyncio.shield(self._process)
         if self.state is VersionState.END:
             raise Failure(StatusCode.UNAVAILABLE, "The model's process died and is not started again at once")
@@ -224,14 +224,14 @@ class Version:
         process = await self._running_process()
         left = 0.0 if deadline is None else deadline - asyncio.get_running_loop().time()
         try:
-            return await process.run(signature, inputs, outputs, seconds=HANGS * max(left, self._timeout_seconds))
-        except Died:
-            await asyncio.shield(process.ended)  # by now the next one is on its way
+            return await process.run(signature, inputs, outputs, seconds=HANG_FACTOR * max(left, self._timeout_seconds))
+        except ProcessDied:
+            await asyncio.shield(process.ended)  # by then the next process is starting
             raise
 
 
 class _ModelObserver:
-    """Adds the model's name to what metrics are told of batches."""
+    """An observer that records batches under the model's name."""
 
     def __init__(self, version: Version):
         self._model, self._metrics = version.model, version._metrics

@@ -1,4 +1,4 @@
-"""The versions of a model on disk, and which of them are to be served."""
+"""Scanning of a model's folder for versions, and selection of the versions to serve."""
 
 import contextlib
 import os
@@ -8,21 +8,21 @@ from pathlib import Path
 
 from tensorflow_serving.config.file_system_storage_path_source_pb2 import FileSystemStoragePathSourceConfig
 
-from tfattn.serving.engine.links import stays_inside
+from tfattn.serving.engine.links import is_inside
 
 Policy = FileSystemStoragePathSourceConfig.ServableVersionPolicy
 Files = frozenset[tuple[str, int, int]]
 
-LARGEST = 2**63 - 1  # a version is an int64 in every message
+MAX_VERSION = 2**63 - 1  # a version is an int64 in every message
 
 
 @dataclass(frozen=True)
-class Found:
+class DiskVersion:
     """A version on disk.
 
     Attributes:
-        folder: where it stands.
-        files: name, size and time of change of each of its files; None where nobody asked for them.
+        folder: the version's folder.
+        files: the name, size and modification time of each file; None if they were not read.
     """
 
     folder: Path
@@ -30,28 +30,28 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Look:
-    """The result of one look at a model's folder.
+class Scan:
+    """The result of a scan of a model's folder.
 
     Attributes:
-        wanted: the versions that its policy wants, by number.
-        problems: what somebody should know, a line each.
+        wanted: the versions that the policy selects, by number.
+        problems: warnings, one line each.
     """
 
-    wanted: dict[int, Found]
+    wanted: dict[int, DiskVersion]
     problems: tuple[str, ...]
 
 
-def look(base: Path, policy: Policy, *, loaded: Collection[int] = ()) -> Look:
-    """Find the versions that are to be served.
+def scan(base: Path, policy: Policy, *, loaded: Collection[int] = ()) -> Scan:
+    """Find the versions to serve.
 
-    A version is a folder whose name is a number, leading zeros or not, and it is there once it has a saved_model.pb.
-    It may be a link to a folder within the model's own, and to no other.
+    A version is a folder whose name is a number, with or without leading zeros. It is complete once it has a
+    saved_model.pb. It may be a link to a folder within the model's folder.
 
     Args:
         base: the model's folder.
-        policy: latest (of which there is one, if it does not say), all, or specific ones.
-        loaded: versions of which the files need not be looked at.
+        policy: the latest versions (by default 1), all versions, or specific versions.
+        loaded: the versions whose files are not read.
 
     Raises:
         OSError: the folder is missing or cannot be read.
@@ -59,14 +59,14 @@ def look(base: Path, policy: Policy, *, loaded: Collection[int] = ()) -> Look:
     folders = _folders(base)
     versions = _complete(folders)
     wanted = {
-        number: Found(versions[number], None if number in loaded else files(versions[number]))
-        for number in _chosen(versions, policy)
+        number: DiskVersion(versions[number], None if number in loaded else files(versions[number]))
+        for number in _select(versions, policy)
     }
-    return Look(wanted, tuple(_problems(base, folders, versions, policy)))
+    return Scan(wanted, tuple(_problems(base, folders, versions, policy)))
 
 
 def complete(base: Path) -> dict[int, Path]:
-    """List all complete versions by number, ascending.
+    """Return all complete versions by number, ascending.
 
     Raises:
         OSError: the folder is missing or cannot be read.
@@ -75,34 +75,34 @@ def complete(base: Path) -> dict[int, Path]:
 
 
 def files(folder: Path) -> Files:
-    """List name, size and modification time of each file, by which a change of a version's folder is noticed."""
+    """Return the name, size and modification time of each file, to detect changes of a version's folder."""
     found = set()
-    for place, _, names in os.walk(folder):
-        for path in (os.path.join(place, name) for name in names):
+    for parent, _, names in os.walk(folder):
+        for path in (os.path.join(parent, name) for name in names):
             with contextlib.suppress(FileNotFoundError):
                 stat = os.stat(path)
                 found.add((os.path.relpath(path, folder), stat.st_size, stat.st_mtime_ns))
     return frozenset(found)
 
 
-def strays(base: Path) -> list[str]:
-    """Describe each version that is a link out of the model's folder, one per line.
+def ignored_links(base: Path) -> list[str]:
+    """Return a warning for each version that is a link out of the model's folder.
 
     Raises:
         OSError: the folder is missing or cannot be read.
     """
     return [
-        f"version {path.name} is left alone: it leads out of {base}, to {os.path.realpath(path)}"
+        f"version {path.name} is ignored: it links out of {base}, to {os.path.realpath(path)}"
         for path in _numbered(base)
-        if not stays_inside(path, base)
+        if not is_inside(path, base)
     ]
 
 
 def _folders(base: Path) -> dict[int, list[Path]]:
-    """List the folders of each number, ascending; of several, TF Serving takes the last by name, here the first."""
+    """Return the folders of each number, ascending. Of several, the first by name is served (TF Serving: the last)."""
     folders: dict[int, list[Path]] = {}
     for path in _numbered(base):
-        if not path.is_symlink() or stays_inside(path, base):
+        if not path.is_symlink() or is_inside(path, base):
             folders.setdefault(int(path.name), []).append(path)
     return dict(sorted(folders.items()))
 
@@ -111,20 +111,20 @@ def _numbered(base: Path) -> list[Path]:
     return [
         base / name
         for name in sorted(os.listdir(base), reverse=True)
-        if name.isascii() and name.isdigit() and int(name) <= LARGEST and os.path.isdir(base / name)
+        if name.isascii() and name.isdigit() and int(name) <= MAX_VERSION and os.path.isdir(base / name)
     ]
 
 
 def _complete(folders: dict[int, list[Path]]) -> dict[int, Path]:
-    there = {number: [path for path in paths if _is_complete(path)] for number, paths in folders.items()}
-    return {number: paths[0] for number, paths in there.items() if paths}
+    complete_folders = {number: [path for path in paths if _is_complete(path)] for number, paths in folders.items()}
+    return {number: paths[0] for number, paths in complete_folders.items() if paths}
 
 
 def _is_complete(folder: Path) -> bool:
     return os.path.isfile(folder / "saved_model.pb")
 
 
-def _chosen(versions: Collection[int], policy: Policy) -> list[int]:
+def _select(versions: Collection[int], policy: Policy) -> list[int]:
     match policy.WhichOneof("policy_choice"):
         case "all":
             return list(versions)
@@ -134,7 +134,7 @@ def _chosen(versions: Collection[int], policy: Policy) -> list[int]:
 
 
 def _problems(base: Path, folders: dict[int, list[Path]], versions: dict[int, Path], policy: Policy) -> Iterator[str]:
-    yield from strays(base)
+    yield from ignored_links(base)
     if not versions:
         yield f"there is no version in {base}: a version is a folder named by a number, with saved_model.pb in it"
     for number, paths in folders.items():
@@ -142,6 +142,6 @@ def _problems(base: Path, folders: dict[int, list[Path]], versions: dict[int, Pa
             yield f"version {number} has no saved_model.pb yet"
             continue
         for other in set(paths) - {versions[number]}:
-            yield f"version {number} stands there more than once: {other.name} is left alone"
+            yield f"version {number} has several folders: {other.name} is ignored"
     for number in sorted(set(policy.specific.versions) - set(versions)):
-        yield f"version {number} is asked for, and is not there"
+        yield f"version {number} is requested but does not exist"

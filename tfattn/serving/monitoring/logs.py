@@ -1,4 +1,4 @@
-"""The server's log, one JSON object per line, for machines to collect."""
+"""The server's log: structured JSON, one object per line."""
 
 import enum
 import json
@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from os import write
 
 STANDARD_ERROR = 2
-LONGEST_TEXT = 500
-MOST_FRAMES = 4
+MAX_TEXT_LENGTH = 500
+MAX_FRAMES = 4
 
 
 class Log:
-    """A log whose lines are written whole or not at all, and which never waits for its reader.
+    """A non-blocking log with atomic lines.
 
-    A line of up to a page goes into a pipe in one piece, and at once where the pipe has room. Where it has none, the
-    line is lost: requests matter more. The next line that is written says how many were.
+    Writes of up to a page into a pipe are atomic. If the pipe is full, the line is dropped, so that the log never
+    blocks requests. The next line reports the number of dropped lines.
 
     Args:
         descriptor: the file descriptor to write to.
@@ -31,29 +31,29 @@ class Log:
         self._descriptor = descriptor
         self._lost = 0
 
-    def __call__(self, event: str, **facts: object) -> None:
-        """Write one line.
+    def __call__(self, event: str, **fields: object) -> None:
+        """Write a line.
 
         Args:
-            event: what happened, such as "version_available".
-            facts: about it: texts, of which the first 500 characters are written, numbers, or what has a name or a
-                text of its own. Never what a request holds.
+            event: the name of the event, such as "version_available".
+            fields: the fields of the event: numbers, texts (truncated to 500 characters), enums, or objects with a
+                string form. Fields must not contain data of requests.
         """
         head = {"time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), "event": event}
         lost = {"lost_lines": self._lost} if self._lost else {}
-        line = _line(head | {name: _plain(fact) for name, fact in facts.items()} | lost)
+        line = _line(head | {name: _to_json_value(value) for name, value in fields.items()} | lost)
         if len(line) > select.PIPE_BUF:
             line = _line(head | {"too_long": len(line)} | lost)
-        self._lost = 0 if self._written(line) else self._lost + 1
+        self._lost = 0 if self._write(line) else self._lost + 1
 
-    def _written(self, line: bytes) -> bool:
+    def _write(self, line: bytes) -> bool:
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
         if [event for _, event in poll.poll(0)] != [select.POLLOUT]:
             return False
         try:
             return write(self._descriptor, line) == len(line)
-        except OSError:  # such as a full disk, of which the server's clients need not know
+        except OSError:  # for example a full disk, which must not affect clients
             return False
 
 
@@ -61,72 +61,72 @@ log = Log()
 
 
 class Problems:
-    """Logs problems when they turn up, and not again for as long as they last.
+    """A log of problems that reports each problem once while it lasts.
 
     Args:
-        event: under which it is said.
-        facts: what is said with each.
+        event: the name of the event.
+        fields: the fields of each line.
     """
 
-    def __init__(self, event: str, **facts: object):
-        self._event, self._facts = event, facts
+    def __init__(self, event: str, **fields: object):
+        self._event, self._fields = event, fields
         self._known: frozenset[str] = frozenset()
 
-    def tell(self, *problems: str) -> None:
-        """Take all present problems, and log the new ones."""
+    def report(self, *problems: str) -> None:
+        """Log the problems that are new since the last call."""
         for problem in problems:
             if problem not in self._known:
-                log(self._event, **self._facts, problem=problem)
+                log(self._event, **self._fields, problem=problem)
         self._known = frozenset(problems)
 
 
-def log_error(error: BaseException, **facts: object) -> None:
-    """Log an error of the server itself and its place, innermost first, but not its message.
+def log_error(error: BaseException, **fields: object) -> None:
+    """Log the type and location of an internal error, innermost frame first, without its message.
 
     Args:
-        error: what was raised; its own text may quote a request.
-        facts: what else is known.
+        error: the exception, whose message may quote a request.
+        fields: further fields.
     """
-    log("internal_error", error=type(error).__name__, place=_place(error), **facts)
+    log("internal_error", error=type(error).__name__, place=_location(error), **fields)
 
 
 class Errors:
-    """Logs errors of the server itself, where they may occur on every try.
+    """A log of repeated internal errors.
 
-    The same error is said the first time, the tenth, the hundredth, and so on, with how often it has come.
+    The same error is logged the first time, the tenth, the hundredth, and so on, with its count.
 
     Args:
-        facts: what is said with each.
+        fields: the fields of each line.
     """
 
-    def __init__(self, **facts: object):
-        self._facts = facts
-        self._last, self._times = "", 0
+    def __init__(self, **fields: object):
+        self._fields = fields
+        self._last, self._count = "", 0
 
-    def came(self, error: BaseException) -> None:
-        """Count an error, and log it or not."""
-        what = f"{type(error).__name__} {_place(error)}"
-        self._times = self._times + 1 if what == self._last else 1
-        self._last = what
-        if self._times == 10 ** (len(str(self._times)) - 1):
-            log_error(error, **self._facts, times=self._times)
+    def record(self, error: BaseException) -> None:
+        """Count an error, and log it if due."""
+        error_key = f"{type(error).__name__} {_location(error)}"
+        self._count = self._count + 1 if error_key == self._last else 1
+        self._last = error_key
+        if self._count == 10 ** (len(str(self._count)) - 1):
+            log_error(error, **self._fields, times=self._count)
 
-    def ended(self) -> None:
-        """Note that a try has succeeded."""
-        self._last, self._times = "", 0
+    def reset(self) -> None:
+        """Reset the count after a success."""
+        self._last, self._count = "", 0
 
 
-def _place(error: BaseException) -> str:
-    frames = reversed(traceback.extract_tb(error.__traceback__)[-MOST_FRAMES:])
+def _location(error: BaseException) -> str:
+    frames = reversed(traceback.extract_tb(error.__traceback__)[-MAX_FRAMES:])
     return " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
 
 
-def _plain(fact: object) -> object:
-    if isinstance(fact, bool | int | float | None):
-        return fact
-    text = fact.name if isinstance(fact, enum.Enum) else str(fact)
-    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "..."
+def _to_json_value(value: object) -> object:
+    if isinstance(value, bool | int | float | None):
+        return value
+    text = value.name if isinstance(value, enum.Enum) else str(value)
+    return text if len(text) <= MAX_TEXT_LENGTH else text[:MAX_TEXT_LENGTH] + "..."
 
 
-def _line(facts: dict[str, object]) -> bytes:
-    return json.dumps(facts).encode() + b"\n"
+def _line(fields: dict[str, object]) -> bytes:
+    return json.dumps(fields).encode() + b"\n"

@@ -1,6 +1,6 @@
-"""The server's counters and histograms, under TF Serving's names.
+"""The server's counters and histograms, with TF Serving's names.
 
-All of it happens on the event loop, so that nothing is locked. Times are in microseconds, as TF Serving's are.
+All methods run on the event loop, without locks. Times are in microseconds, like in TF Serving.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 
 from tfattn.serving.generation.limits import Occupancy
 from tfattn.serving.generation.piece import Usage
-from tfattn.serving.monitoring.series import Distributions, Series
+from tfattn.serving.monitoring.series import HistogramSeries, Series
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -20,15 +20,14 @@ _LATENCY = {"first": 10, "growth": 1.8, "count": 33}
 _QUEUING = {"first": 100, "growth": 1.2, "count": 52}
 _SIZES = {"first": 1, "growth": 2, "count": 14}
 
-# Of what is told by version, the newest: a server that gets a version every hour must not grow.
-_MOST_VERSIONS = 20
+# Metrics by version are limited to the newest, because a server may receive new versions indefinitely.
+_MAX_VERSIONS = 20
 
 
 class Metrics:
     """The server's metrics.
 
-    Callers name only models that are served, or "" for a request that named none of them: whoever sends requests
-    must not be able to add series.
+    Callers must pass only names of served models, or "" for other requests, so that clients cannot add series.
 
     Example:
         >>> metrics = Metrics()
@@ -41,21 +40,21 @@ class Metrics:
         serving, batching = ":tensorflow:serving", ":tensorflow:serving:batching_session"
         saved_model, ours = ":tensorflow:cc:saved_model", ":tfattn:serving"
         labels = ("model_name", "API")
-        paths = {"most": _MOST_VERSIONS}
+        paths = {"max_size": _MAX_VERSIONS}
         self._requests = Series(f"{serving}:request_count", "counter", "model_name", "status")
         self._by_version = Series(f"{ours}:request_count", "counter", "model_name", "version", "status", **paths)
-        self._latency = Distributions(f"{serving}:request_latency", *labels, "entrypoint", **_LATENCY)
-        self._runtime = Distributions(f"{serving}:runtime_latency", *labels, "runtime", **_LATENCY)
-        self._queuing = Distributions(f"{batching}:queuing_latency", "thread_pool_name", **_QUEUING)
-        self._batch_sizes = Distributions(f"{batching}:processed_batch_size", **_SIZES)
+        self._latency = HistogramSeries(f"{serving}:request_latency", *labels, "entrypoint", **_LATENCY)
+        self._runtime = HistogramSeries(f"{serving}:runtime_latency", *labels, "runtime", **_LATENCY)
+        self._queuing = HistogramSeries(f"{batching}:queuing_latency", "thread_pool_name", **_QUEUING)
+        self._batch_sizes = HistogramSeries(f"{batching}:processed_batch_size", **_SIZES)
         self._batches = Series(f"{batching}:wrapped_run_count", "counter")
         self._queued = Series(f"{ours}:queued_rows", "gauge", "model_name")
         self._texts = Series(f"{ours}:texts", "gauge", "model_name", "version", "state", **paths)
         self._tokens = Series(f"{ours}:text_tokens", "counter", "model_name", "kind")
-        self._first_pieces = Distributions(f"{ours}:first_piece_latency", "model_name", **_LATENCY)
+        self._first_pieces = HistogramSeries(f"{ours}:first_piece_latency", "model_name", **_LATENCY)
         self._loads = Series(f"{saved_model}:load_attempt_count", "counter", "model_path", "status", **paths)
         self._load_times = Series(f"{saved_model}:load_latency", "counter", "model_path", **paths)
-        self._warm_ups = Distributions(f"{serving}:model_warmup_latency", "model_path", "status", **_LATENCY, **paths)
+        self._warm_ups = HistogramSeries(f"{serving}:model_warmup_latency", "model_path", "status", **_LATENCY, **paths)
         self._warm_up_records = Series(
             f"{serving}:model_warmup_records_read", "counter", "model_path", "status", **paths
         )
@@ -73,15 +72,15 @@ class Metrics:
         code: StatusCode,
         seconds: float,
     ) -> None:
-        """Count a request that has been answered or refused; its latency counts where it was answered.
+        """Count a finished request. Only successful requests count in the latency.
 
         Args:
-            model: the model's name, "" if the request named none that is served.
-            version: the version that answered; None if none did.
-            api: what was asked for, such as "predict"; TF Serving writes "Predict" where it came over gRPC.
-            entrypoint: which protocol it came by.
-            code: how it ended.
-            seconds: from its arrival to its end.
+            model: the model's name; "" if the request named no served model.
+            version: the version that answered; None without an answer.
+            api: the method, such as "predict"; written "Predict" for gRPC, like in TF Serving.
+            entrypoint: the protocol.
+            code: the final status.
+            seconds: the time from arrival to end.
         """
         status = code.name
         self._requests[model, status] += 1
@@ -92,13 +91,13 @@ class Metrics:
             self._latency[model, api, entrypoint].add(seconds * 1e6)
 
     def batch(self, model: str, *, rows: int, seconds: float, queued: Iterable[float]) -> None:
-        """Count a batch that a model has computed.
+        """Count a computed batch.
 
         Args:
             model: the model's name.
-            rows: how many rows it had.
-            seconds: how long the model took.
-            queued: for how many seconds each request in it had waited.
+            rows: the number of rows.
+            seconds: the duration of the computation.
+            queued: the waiting time of each request in seconds.
         """
         self._batches[()] += 1
         self._batch_sizes[()].add(rows)
@@ -108,11 +107,11 @@ class Metrics:
             queuing.add(wait * 1e6)
 
     def queue(self, model: str, rows: int) -> None:
-        """Note the number of rows that wait for a model."""
+        """Set the number of rows in a model's queue."""
         self._queued[model,] = rows
 
     def texts(self, model: str, version: int, occupancy: Occupancy) -> None:
-        """Note how many texts a version writes step by step, and how many wait."""
+        """Set the numbers of running and waiting texts of a version."""
         for state, count in occupancy._asdict().items():
             self._texts[model, str(version), state] = count
 
@@ -121,12 +120,12 @@ class Metrics:
 
         Args:
             model: the model's name.
-            seconds: since the request arrived.
+            seconds: the time since the request's arrival.
         """
         self._first_pieces[model,].add(seconds * 1e6)
 
     def tokens(self, model: str, usage: Usage) -> None:
-        """Count the tokens of a text that has ended: of its prompt, which of these were known, and what was written."""
+        """Count the tokens of a finished text: prompt tokens, cached prompt tokens, and generated tokens."""
         for kind, count in usage._asdict().items():
             self._tokens[model, kind] += count
 
@@ -135,9 +134,9 @@ class Metrics:
 
         Args:
             model: the model's name.
-            version: the version; TF Serving writes its folder, which is nobody's concern.
-            seconds: how long it took.
-            ok: whether it was loaded.
+            version: the version's number; TF Serving writes its folder, which clients should not see.
+            seconds: the duration.
+            ok: whether the version was loaded.
         """
         path = f"{model}/{version}"
         self._loads[path, "success" if ok else "fail"] += 1
@@ -151,16 +150,16 @@ class Metrics:
 
         Args:
             model: the model's name.
-            version: the version.
-            records: how many requests were run.
-            seconds: how long they took.
-            code: how it ended.
+            version: the version's number.
+            records: the number of warm-up requests.
+            seconds: the total duration.
+            code: the final status.
         """
         path = f"{model}/{version}"
         self._warm_ups[path, code.name].add(seconds * 1e6)
         self._warm_up_records[path, code.name] += records
 
     def text(self) -> bytes:
-        """Write all metrics in Prometheus' format, with memory, processor time and open files of this process."""
+        """Return all metrics in Prometheus' format, with memory, CPU time and open files of this process."""
         lines = [line for series in self._series for line in series.lines()]
         return "".join(f"{line}\n" for line in lines).encode() + generate_latest(self._process)

@@ -1,6 +1,6 @@
-"""Time series for Prometheus, printed exactly as TF Serving prints them.
+"""Time series in Prometheus' text format, exactly like TF Serving.
 
-The client library of Prometheus would end the names of counters in `_total`, which TF Serving's do not.
+The client library of Prometheus would append `_total` to the names of counters.
 """
 
 import bisect
@@ -10,13 +10,13 @@ from typing import Literal
 
 
 class Series(dict):
-    """The values of one metric, by the values of its labels.
+    """The values of a metric by the values of its labels.
 
     Args:
         name: the name, such as `:tensorflow:serving:request_count`.
-        kind: what Prometheus shall take it for.
+        kind: the type of the metric.
         labels: the names of the labels.
-        most: how many there are at most; for one more, the one that was first is forgotten.
+        max_size: the maximum number of values; a new value evicts the oldest.
 
     Example:
         >>> counts = Series(":made:requests", "counter", "model_name")
@@ -25,75 +25,75 @@ class Series(dict):
         ['# TYPE :made:requests counter', ':made:requests{model_name="reports"} 2']
     """
 
-    def __init__(self, name: str, kind: Literal["counter", "gauge", "histogram"], *labels: str, most: int = 1000):
+    def __init__(self, name: str, kind: Literal["counter", "gauge", "histogram"], *labels: str, max_size: int = 1000):
         super().__init__()
         self.name = name
         self.labels = labels
         self._head = f"# TYPE {name} {kind}"
-        self._most = most
+        self._max_size = max_size
 
     def __missing__(self, key: tuple[str, ...]):
-        self._make_room()
+        self._evict()
         return 0
 
     def lines(self) -> Iterator[str]:
-        """Write the lines for Prometheus; none as long as there are no values."""
+        """Yield the lines of the text format; nothing without values."""
         if self:
             yield self._head
         for key, value in self.items():
             yield self._line("", key, value)
 
-    def _make_room(self) -> None:
-        if len(self) >= self._most:
+    def _evict(self) -> None:
+        if len(self) >= self._max_size:
             del self[next(iter(self))]
 
     def _line(self, suffix: str, key: tuple[str, ...], value: float, **more: str) -> str:
         labels = [*zip(self.labels, key, strict=True), *more.items()]
-        pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+        pairs = ",".join(f'{name}="{_escape(value)}"' for name, value in labels)
         return f"{self.name}{suffix}{{{pairs}}} {value}"
 
 
-class Distributions(Series):
-    """Histograms of one metric: the number of values up to each of some limits.
+class HistogramSeries(Series):
+    """The histograms of a metric.
 
     Args:
-        name, labels, most: as of `Series`.
-        first, growth, count: the limits, each `growth` times the one before it.
+        name, labels, max_size: see `Series`.
+        first, growth, count: the first bucket limit, the ratio between limits, and their number.
 
     Example:
-        >>> sizes = Distributions(":made:sizes", first=1, growth=2, count=3)
+        >>> sizes = HistogramSeries(":made:sizes", first=1, growth=2, count=3)
         >>> sizes[()].add(2)
         >>> list(sizes.lines())[:3]
         ['# TYPE :made:sizes histogram', ':made:sizes_bucket{le="1"} 0', ':made:sizes_bucket{le="2"} 1']
     """
 
-    def __init__(self, name: str, *labels: str, first: float, growth: float, count: int, most: int = 1000):
-        super().__init__(name, "histogram", *labels, most=most)
+    def __init__(self, name: str, *labels: str, first: float, growth: float, count: int, max_size: int = 1000):
+        super().__init__(name, "histogram", *labels, max_size=max_size)
         self._limits = [first * growth**exponent for exponent in range(count)]
 
-    def __missing__(self, key: tuple[str, ...]) -> "Distribution":
-        self._make_room()
-        self[key] = distribution = Distribution(self._limits)
-        return distribution
+    def __missing__(self, key: tuple[str, ...]) -> "Histogram":
+        self._evict()
+        self[key] = histogram = Histogram(self._limits)
+        return histogram
 
     def lines(self) -> Iterator[str]:
         if self:
             yield self._head
         limits = [*(f"{limit:g}" for limit in self._limits), "+Inf"]
-        for key, distribution in self.items():
-            totals = list(itertools.accumulate(distribution.counts))
+        for key, histogram in self.items():
+            totals = list(itertools.accumulate(histogram.counts))
             for limit, total in zip(limits, totals, strict=True):
                 yield self._line("_bucket", key, total, le=limit)
-            yield self._line("_sum", key, distribution.sum)
+            yield self._line("_sum", key, histogram.sum)
             yield self._line("_count", key, totals[-1])
 
 
-class Distribution:
-    """The histogram of one key.
+class Histogram:
+    """A histogram.
 
     Attributes:
-        counts: how many values there were up to each limit and above the one before, and above the last.
-        sum: of all values.
+        counts: the number of values in each bucket; the last bucket has no upper limit.
+        sum: the sum of all values.
     """
 
     __slots__ = ("_limits", "counts", "sum")
@@ -104,10 +104,10 @@ class Distribution:
         self.sum = 0.0
 
     def add(self, value: float) -> None:
-        """Count one value."""
+        """Add a value."""
         self.counts[bisect.bisect_left(self._limits, value)] += 1
         self.sum += value
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

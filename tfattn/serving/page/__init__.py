@@ -1,1 +1,1 @@
-"""The page at /: its files, and the data that it shows beside the API's."""
+"""The page for browsers at /: its files and its data."""

@@ -1,4 +1,4 @@
-"""The card of a version, which its export has written for the page (tfattn/export/card.py)."""
+"""The model card of a version, which the export writes for the page (tfattn/export/card.py)."""
 
 from datetime import datetime
 from pathlib import Path
@@ -7,17 +7,17 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 FILE = Path("assets.extra") / "card.json"
-LARGEST = 1 << 20  # bytes
+MAX_BYTES = 1 << 20  # of the file
 
 
 class CardPart(BaseModel):
-    """A part of a card: keys of the schema with the right types are kept, others are ignored."""
+    """A part of a card: known keys are validated, other keys are ignored."""
 
     model_config = ConfigDict(strict=True)
 
 
 class Input(CardPart):
-    """An input: text, several texts, a number, one of some values, or an image."""
+    """An input: a text, a list of texts, a number, a category, or an image."""
 
     kind: Literal["text", "texts", "number", "category", "image"]
     column: str
@@ -33,7 +33,7 @@ class Input(CardPart):
 
 
 class Card(CardPart):
-    """A card, with the names that the export's has."""
+    """A model card, with the field names of the export."""
 
     exported: datetime
     inputs: dict[str, Input]
@@ -46,13 +46,13 @@ class Card(CardPart):
 
 
 def read(folder: Path) -> Card | None:
-    """Read the card of a version; None where it has none that can be read, as a SavedModel from elsewhere.
+    """Read the card of a version; return None if it is missing or invalid, for example in a foreign SavedModel.
 
     Args:
         folder: the version's folder.
     """
     try:
         with open(folder / FILE, "rb") as file:
-            return Card.model_validate_json(file.read(LARGEST))
+            return Card.model_validate_json(file.read(MAX_BYTES))
     except (OSError, ValidationError):
         return None

@@ -1,8 +1,8 @@
-"""The page at /: its files, from memory, and the data that it reads beside TF Serving's API.
+"""The page for browsers at /: its files, served from memory, and its data in addition to TF Serving's API.
 
-/models.json                  a list of models: name, versions (those that answer, newest first), labels
-/cards/<name>/<version>.json  what card.py reads; null where the version has no card
-/texts/<name>/<version>.json  what writing.py reads; null where the version does not write texts step by step
+/models.json                  a list of models: name, available versions (newest first), labels
+/cards/<name>/<version>.json  the card of a version; null if it has no card
+/texts/<name>/<version>.json  the generation settings of a version; null unless it is a language model
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from pydantic import BaseModel
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import VersionState
-from tfattn.serving.page import card, writing
+from tfattn.serving.page import card, generation
 from tfattn.serving.protocols.rest.response import Response
-from tfattn.serving.protocols.rest.routes import decoded
+from tfattn.serving.protocols.rest.routes import decode_name
 
 _MODELS = b"/models.json"
 _VERSION = re.compile(rb"/(?P<kind>cards|texts)/(?P<model>[^/]+)/(?P<version>[0-9]{1,19})\.json")
-_READ: dict[bytes, Callable[[Path], BaseModel | None]] = {b"cards": card.read, b"texts": writing.read}
+READERS: dict[bytes, Callable[[Path], BaseModel | None]] = {b"cards": card.read, b"texts": generation.read}
 _CONTENT_TYPES = {
     "html": b"text/html; charset=utf-8",
     "css": b"text/css; charset=utf-8",
@@ -37,20 +37,20 @@ _HEADERS = (
         b"content-security-policy",
         b"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
     ),
-    (b"x-frame-options", b"DENY"),  # for browsers that do not know frame-ancestors
+    (b"x-frame-options", b"DENY"),  # for browsers without support of frame-ancestors
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-cache"),
 )
 
 
 class Page:
-    """Answers the paths of the page.
+    """The page for browsers.
 
     Args:
-        models: what is served.
+        models: the served models.
 
     Attributes:
-        files: its files by their paths, which anybody may read.
+        files: the page's files by path, which are public.
     """
 
     def __init__(self, models: Models):
@@ -58,27 +58,27 @@ class Page:
         self._models = models
 
     def has_data(self, path: bytes) -> bool:
-        """Tell whether a path is one of the page's data, which only clients may read that may ask the models."""
+        """Return whether a path is data of the page, which needs authentication like the models."""
         return path == _MODELS or _VERSION.fullmatch(path) is not None
 
     async def data(self, path: bytes) -> bytes:
-        """Return the JSON at a path of the page's data.
+        """Return the JSON at a data path.
 
         Raises:
-            Failure: NOT_FOUND, there is no such version.
+            Failure: NOT_FOUND, the version does not exist.
         """
         if path == _MODELS:
-            return json.dumps([self._listed(name) for name in self._models.names]).encode()
+            return json.dumps([self._model_entry(name) for name in self._models.names]).encode()
         match = _VERSION.fullmatch(path)
-        version = self._models.find(decoded(match["model"]), int(match["version"]))
-        found = await asyncio.to_thread(_READ[match["kind"]], version.folder)
+        version = self._models.find(decode_name(match["model"]), int(match["version"]))
+        found = await asyncio.to_thread(READERS[match["kind"]], version.folder)
         return b"null" if found is None else found.model_dump_json().encode()
 
-    def _listed(self, name: str) -> dict[str, Any]:
+    def _model_entry(self, name: str) -> dict[str, Any]:
         versions: list[int] = []
-        with contextlib.suppress(Failure):  # none is known yet
-            versions = [one.number for one in self._models.status(name) if one.state is VersionState.AVAILABLE]
-        return {"name": name, "versions": versions, "labels": self._models.labels_of(name)}
+        with contextlib.suppress(Failure):  # the model has no version yet
+            versions = [found.number for found in self._models.status(name) if found.state is VersionState.AVAILABLE]
+        return {"name": name, "versions": versions, "labels": self._models.version_labels(name)}
 
 
 def _files() -> Iterator[tuple[bytes, Response]]:

@@ -1,1 +1,1 @@
-"""REST and gRPC, as TF Serving speaks them."""
+"""The REST and gRPC APIs of TF Serving."""

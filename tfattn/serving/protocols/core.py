@@ -1,7 +1,7 @@
-"""The part of a request that both protocols share: check it against the signature, run it, check the outputs.
+"""Request handling that both protocols share: check a request against its signature, run it, check the outputs.
 
-Codes and messages are TF Serving's, so that a client which reads them cannot tell the servers apart. Whoever awaits
-something else between finding a version and asking it holds `version.use()` meanwhile.
+Status codes and messages are TF Serving's, so that clients work with both servers. A caller that awaits between finding
+a version and running it must hold `version.use()`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ from tfattn.serving.api.tensors import strings, type_name
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
 
-# The one input of signatures that classify or regress: serialized tf.Examples.
+# The input of classification and regression signatures: serialized tf.Examples.
 EXAMPLES = tf.saved_model.CLASSIFY_INPUTS
 CLASSES, SCORES = tf.saved_model.CLASSIFY_OUTPUT_CLASSES, tf.saved_model.CLASSIFY_OUTPUT_SCORES
 VALUES = tf.saved_model.REGRESS_OUTPUTS
-SIGNATURE_DEF = "signature_def"  # the one field of metadata that there is
+SIGNATURE_DEF = "signature_def"  # the only metadata field
 
 
 async def predict(
@@ -34,22 +34,22 @@ async def predict(
     outputs: Sequence[str] = (),
     deadline: float | None,
 ) -> tuple[str, dict[str, np.ndarray]]:
-    """Compute outputs of any signature, whatever its method.
+    """Compute outputs of a signature of any method.
 
     Args:
-        version: what answers.
-        signature_name: its name; empty for the default.
-        inputs: name to array.
-        outputs: the names of those to compute; all where none is named.
-        deadline: the event loop's time at which nobody waits any more.
+        version: the version of the model.
+        signature_name: the signature's name; empty for the default.
+        inputs: arrays by input name.
+        outputs: the names of the outputs to compute; all outputs if empty.
+        deadline: the time in the event loop's clock after which the request fails; None for no deadline.
 
     Returns:
-        the signature's name, and name to array.
+        The signature's name, and the arrays by output name.
 
     Raises:
-        Failure: FAILED_PRECONDITION, there is no such signature, as gRPC words it (REST needs the signature before, to
-            read the inputs, and words it otherwise); INVALID_ARGUMENT, names, count or types do not fit the signature;
-            or why it cannot be run.
+        Failure: FAILED_PRECONDITION, the model has no such signature (with the message of TF Serving's gRPC API; REST
+            checks the name first, with another message); INVALID_ARGUMENT, the names, number or types of inputs do not
+            fit the signature; or the computation failed.
     """
     signature = find_signature(version, signature_name)
     check_inputs(signature, inputs)
@@ -58,10 +58,10 @@ async def predict(
 
 
 def find_signature(version: Version, name: str) -> Signature:
-    """Find a signature by its name, the default one by an empty name.
+    """Return the signature of a name, or the default signature for an empty name.
 
     Raises:
-        Failure: FAILED_PRECONDITION, there is no such signature.
+        Failure: FAILED_PRECONDITION, the model has no such signature.
     """
     name = name or DEFAULT
     if name not in version.signatures:
@@ -70,27 +70,28 @@ def find_signature(version: Version, name: str) -> Signature:
 
 
 def check_inputs(signature: Signature, names: Collection[str]) -> None:
-    """Check the names of inputs against a signature, as TF Serving does before it makes tensors of them.
+    """Check the names of inputs against a signature before their tensors are parsed, like TF Serving.
 
     Raises:
-        Failure: INVALID_ARGUMENT, they are not those that it takes.
+        Failure: INVALID_ARGUMENT, the names do not fit the signature.
     """
-    given, known = set(names), signature.inputs
-    if given == known.keys():
+    names, known = set(names), signature.inputs
+    if names == known.keys():
         return
-    if len(given) > len(known) or (len(given) < len(known) and not signature.defaults):
+    if len(names) > len(known) or (len(names) < len(known) and not signature.defaults):
         raise invalid(
-            f"input size does not match signature: {len(given)}!={len(known)} "
-            f"len({_set(given)}) != len({_set(known)}). Sent extra: {_set(given - known.keys())}. "
-            f"Missing but required: {_set(known.keys() - given)}."
+            f"input size does not match signature: {len(names)}!={len(known)} "
+            f"len({_set(names)}) != len({_set(known)}). Sent extra: {_set(names - known.keys())}. "
+            f"Missing but required: {_set(known.keys() - names)}."
         )
-    if unknown := sorted(given - known.keys()):
+    if unknown := sorted(names - known.keys()):
         raise invalid(
             f"input tensor alias not found in signature: {unknown[0]}. Inputs expected to be in the set {_set(known)}."
         )
-    if required := sorted(known.keys() - given - signature.defaults):
+    if required := sorted(known.keys() - names - signature.defaults):
+        feed_name = known[required[0]].tensor_name
         raise invalid(
-            f"Signature input alias: {required[0]}(feed name: {known[required[0]].place}) not found in request and no "
+            f"Signature input alias: {required[0]}(feed name: {feed_name}) not found in request and no "
             f"default value provided in signature. Inputs expected to be in the set {_set(known)}."
         )
 
@@ -98,32 +99,33 @@ def check_inputs(signature: Signature, names: Collection[str]) -> None:
 async def classify(
     version: Version, signature_name: str, examples: Sequence[bytes], *, deadline: float | None
 ) -> list[list[tuple[str, float]]]:
-    """Classify serialized tf.Examples by a signature with the output `classes`, `scores` or both.
+    """Classify serialized tf.Examples with a signature that has the output `classes`, `scores` or both.
 
     Returns:
-        for each example its classes, each a label (empty where the model gives none) and a float32 score (0 likewise).
+        The classes of each example, each a label (empty if the model has no labels) and a float32 score (0 if the model
+        has no scores).
 
     Raises:
-        Failure: INVALID_ARGUMENT, there is no such signature, it does not classify, or there are no examples; or why it
-            cannot be run.
+        Failure: INVALID_ARGUMENT, the model has no such classification signature, or there are no examples; or the
+            computation failed.
     """
-    signature = _by_examples(version, signature_name, "classification")
-    wanted = tuple(name for name in (CLASSES, SCORES) if name in signature.outputs)
+    signature = _example_signature(version, signature_name, "classification")
+    returned = tuple(name for name in (CLASSES, SCORES) if name in signature.outputs)
     if len(signature.outputs) > 2:
         raise invalid(f"Expected one or two output Tensors, found {len(signature.outputs)}")
-    if not wanted:
+    if not returned:
         raise invalid(
             'Expected classification signature outputs to contain at least one of "classes" or "scores". '
             f"Signature was: {signature.name} with {_set(signature.outputs)}"
         )
-    outputs = await _run(version, signature, _fed(examples), wanted, deadline)
-    for name in wanted:
+    outputs = await _run(version, signature, _example_inputs(examples), returned, deadline)
+    for name in returned:
         _check_classes(name, outputs[name], len(examples))
-    shapes = [outputs[name].shape for name in wanted]
+    shapes = [outputs[name].shape for name in returned]
     if shapes[0] != shapes[-1]:
         raise invalid(f"Tensors class and score should match in dim_size(1). Got {shapes[0][1]} vs. {shapes[1][1]}")
-    labels = outputs[CLASSES].tolist() if CLASSES in wanted else [[b""] * shapes[0][1]] * len(examples)
-    scores = outputs[SCORES].tolist() if SCORES in wanted else [[0.0] * shapes[0][1]] * len(examples)
+    labels = outputs[CLASSES].tolist() if CLASSES in returned else [[b""] * shapes[0][1]] * len(examples)
+    scores = outputs[SCORES].tolist() if SCORES in returned else [[0.0] * shapes[0][1]] * len(examples)
     return [
         [(label.decode(errors="replace"), score) for label, score in zip(*row, strict=True)]
         for row in zip(labels, scores, strict=True)
@@ -133,18 +135,18 @@ async def classify(
 async def regress(
     version: Version, signature_name: str, examples: Sequence[bytes], *, deadline: float | None
 ) -> list[float]:
-    """Compute a float32 number for each serialized tf.Example, by a signature with the one output `outputs`.
+    """Compute a float32 number for each serialized tf.Example with a signature whose only output is `outputs`.
 
     Raises:
-        Failure: INVALID_ARGUMENT, there is no such signature, it does not regress, or there are no examples; or why it
-            cannot be run.
+        Failure: INVALID_ARGUMENT, the model has no such regression signature, or there are no examples; or the
+            computation failed.
     """
-    signature = _by_examples(version, signature_name, "regression")
+    signature = _example_signature(version, signature_name, "regression")
     if len(signature.outputs) != 1:
         raise invalid("Expected one output Tensor.")
     if VALUES not in signature.outputs:
         raise invalid(f"No regression outputs found in SignatureDef: {signature.name} with {_set(signature.outputs)}")
-    outputs = await _run(version, signature, _fed(examples), (VALUES,), deadline)
+    outputs = await _run(version, signature, _example_inputs(examples), (VALUES,), deadline)
     values = outputs[VALUES]
     if values.ndim not in (1, 2) or (values.ndim == 2 and values.shape[1] != 1):
         shape = _shape(values)
@@ -157,7 +159,7 @@ async def regress(
 
 
 def metadata(version: Version) -> GetModelMetadataResponse:
-    """Describe the inputs and outputs of a version: all its signatures."""
+    """Return the signatures of a version."""
     response = GetModelMetadataResponse()
     response.model_spec.name = version.model
     response.model_spec.version.value = version.number
@@ -169,16 +171,16 @@ def metadata(version: Version) -> GetModelMetadataResponse:
 
 
 def model_status(models: Models, name: str, version: int | None = None) -> GetModelStatusResponse:
-    """Describe the states of a model's versions, newest first, or of one of them.
+    """Return the states of a model's versions, newest first, or the state of a single version.
 
     Raises:
-        Failure: NOT_FOUND, there is no such version.
+        Failure: NOT_FOUND, the model or version does not exist.
     """
     response = GetModelStatusResponse()
-    for one in models.status(name, version):
-        status = response.model_version_status.add(version=one.number, state=one.state.value)
-        status.status.error_code = one.error.code.value[0] if one.error else 0
-        status.status.error_message = one.error.message if one.error else ""
+    for found in models.status(name, version):
+        status = response.model_version_status.add(version=found.number, state=found.state.value)
+        status.status.error_code = found.error.code.value[0] if found.error else 0
+        status.status.error_message = found.error.message if found.error else ""
     return response
 
 
@@ -190,11 +192,11 @@ async def _run(
     deadline: float | None,
 ) -> dict[str, np.ndarray]:
     for index, (name, tensor) in enumerate(signature.inputs.items()):
-        # Only the type: as in TF Serving, a shape that does not fit is the model's to refuse.
+        # Only the type: like in TF Serving, the model itself refuses invalid shapes.
         if inputs[name].dtype != tensor.numpy_dtype:
             expected, received = type_name(tensor.dtype), type_name(tf.as_dtype(inputs[name].dtype))
-            place = f" for the input {name}" if len(signature.inputs) > 1 else ""
-            raise invalid(f"Expects arg[{index}] to be {expected} but {received} is provided{place}")
+            location = f" for the input {name}" if len(signature.inputs) > 1 else ""
+            raise invalid(f"Expects arg[{index}] to be {expected} but {received} is provided{location}")
     return await version.run(signature.name, inputs, outputs, deadline)
 
 
@@ -209,7 +211,7 @@ def _check_outputs(signature: Signature, outputs: Sequence[str]) -> None:
             raise invalid(f"duplicate output tensor alias: {name}")
 
 
-def _by_examples(version: Version, name: str, kind: str) -> Signature:
+def _example_signature(version: Version, name: str, kind: str) -> Signature:
     name = name or DEFAULT
     signature = version.signatures.get(name)
     if signature is None:
@@ -221,7 +223,7 @@ def _by_examples(version: Version, name: str, kind: str) -> Signature:
     return signature
 
 
-def _fed(examples: Sequence[bytes]) -> dict[str, np.ndarray]:
+def _example_inputs(examples: Sequence[bytes]) -> dict[str, np.ndarray]:
     if not examples:
         raise invalid("Input is empty.")
     return {EXAMPLES: strings(examples)}

@@ -10,8 +10,8 @@ class Health:
     """The answers to health probes.
 
     Attributes:
-        models: what is served.
-        draining: whether the server has been told to end: it answers what comes, and asks for no more.
+        models: the served models.
+        draining: whether the server is shutting down. It still answers requests, but asks clients to close connections.
     """
 
     models: Models

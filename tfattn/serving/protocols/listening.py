@@ -1,4 +1,4 @@
-"""Sockets to listen on, and one clear error where that is not possible."""
+"""Listening sockets, and the error for addresses that cannot be used."""
 
 import ipaddress
 import socket
@@ -10,15 +10,15 @@ BACKLOG = 2048
 
 
 def listen(host: str, port: int, *, key: str) -> socket.socket:
-    """Open a socket that listens.
+    """Open a listening socket.
 
     Args:
         host: the address to listen on.
-        port: 0 takes a free one.
-        key: the setting that names the port, for the error.
+        port: the port; 0 selects a free port.
+        key: the name of the port's setting, for the error.
 
     Raises:
-        ServingError: the port is taken, or the address is not of this machine.
+        ServingError: the port is in use, or the address does not belong to this machine.
     """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -28,30 +28,30 @@ def listen(host: str, port: int, *, key: str) -> socket.socket:
 
 
 def check_exposure(serving: Serving) -> None:
-    """Refuse to let everybody in who reaches this machine.
+    """Refuse to serve other machines without authentication.
 
     Raises:
-        ServingError: the server would listen beyond this machine, and ask for no token.
+        ServingError: the server would accept requests from other machines without a token.
     """
     if not (is_loopback(serving.host) or serving.token_file or serving.insecure):
         raise ServingError(
-            "anybody who reaches this address could use the models",
+            "anybody who can reach this address could use the models",
             where="host",
             expected="127.0.0.1, or a token_file",
             received=serving.host,
-            remedy="Where only those can reach it who may, such as in a container whose ports are open to one machine: "
-            "--set insecure=true.",
+            remedy="If only trusted clients can reach it, for example in a container whose ports are open to one "
+            "machine, use --set insecure=true.",
         )
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a host."""
+    """Return whether a host is reachable only from this machine."""
     address = address_of(host)
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
 def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the address that a host is; None where it is a name."""
+    """Return the IP address of a host; None if the host is a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -59,14 +59,14 @@ def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | Non
 
 
 def cannot_listen(host: str, port: int, *, key: str, why: str) -> ServingError:
-    """Make the error of an address that cannot be used, with its reason and remedy."""
+    """Create the error for an address that cannot be used, with its reason and remedy."""
     return ServingError(
         f"cannot listen ({why})",
-        where=f"{shown(host)}:{port}",
-        remedy=f"End the other server, or give another port, such as --set {key}=0 for any that is free.",
+        where=f"{url_host(host)}:{port}",
+        remedy=f"Stop the other server, or set another port, for example --set {key}=0 for a free port.",
     )
 
 
-def shown(host: str) -> str:
-    """Write a host as it stands before a port."""
+def url_host(host: str) -> str:
+    """Format a host for a URL: IPv6 addresses are enclosed in brackets."""
     return f"[{host}]" if ":" in host else host

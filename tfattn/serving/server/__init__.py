@@ -1,1 +1,1 @@
-"""The server: the built-in one, or TF Serving's own where it is installed."""
+"""The server: the built-in server, or tensorflow_model_server if it is installed."""

@@ -1,4 +1,4 @@
-"""The announcement of a server that is ready: models, addresses, and a command to try it."""
+"""The startup message of a server: models, addresses, and an example command."""
 
 import contextlib
 import json
@@ -15,8 +15,8 @@ class Announcement:
 
     Attributes:
         models: the models.
-        rest: the URL of REST and the page.
-        grpc: the address of gRPC.
+        rest: the URL of the REST API and the page.
+        grpc: the address of the gRPC API.
     """
 
     models: Models
@@ -24,10 +24,10 @@ class Announcement:
     grpc: str
 
     def rows(self) -> list[tuple[str, int, str]]:
-        """List each version of each model, with its state or the reason why it has none."""
+        """Return the model, number and state of each version, with the error instead of the state after a failure."""
         versions = []
         for name in self.models.names:
-            with contextlib.suppress(Failure):  # there is none yet
+            with contextlib.suppress(Failure):  # the model has no version yet
                 versions += self.models.status(name)
         return [
             (version.model, version.number, version.error.message if version.error else version.state.name)
@@ -35,7 +35,7 @@ class Announcement:
         ]
 
     def curl(self) -> str:
-        """Write a command to try the first model with; empty where no model is available."""
+        """Return an example command for the first available model; empty if no model is available."""
         for name in self.models.names:
             with contextlib.suppress(Failure):
                 version = self.models.find(name)
@@ -50,7 +50,7 @@ class Announcement:
 
 
 def _example(tensor: Tensor) -> object:
-    """Make an example value of one row: text, or zeros of its shape."""
+    """Return an example value for a row: a text, or zeros of the tensor's shape."""
     value: object = "some text" if tensor.dtype.name == "string" else tensor.dtype.as_numpy_dtype(0).item()
     for size in reversed((tensor.shape or ())[1:]):
         value = [value] * max(1, size)

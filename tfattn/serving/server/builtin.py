@@ -1,4 +1,4 @@
-"""The built-in server: REST and gRPC on one event loop, a process for each version of a model."""
+"""The built-in server: REST and gRPC on one event loop, and a process for each version of a model."""
 
 import asyncio
 import dataclasses
@@ -23,7 +23,7 @@ from tfattn.serving.monitoring.logs import Problems, log
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.page.page import Page
 from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.listening import cannot_listen, shown
+from tfattn.serving.protocols.listening import cannot_listen, url_host
 from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.server import RestServer
 from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
@@ -32,35 +32,35 @@ from tfattn.serving.server import descriptors
 from tfattn.serving.server.announcement import Announcement
 
 SWITCH_SECONDS = 0.0005
-# How long gRPC refuses new calls before it stops: those that come as it stops it cancels.
-TURN_AWAY_SECONDS = 0.5
+# The time for which gRPC refuses new calls before it stops: calls that arrive during the stop would be cancelled.
+REFUSAL_SECONDS = 0.5
 
 
 def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]) -> None:
-    """Serve models until SIGTERM or SIGINT, then answer what has been accepted and return.
+    """Serve models until SIGTERM or SIGINT, then answer accepted requests and return.
 
-    What is served follows `path`: a model that is added to its models.config, or as a folder, is served within
+    The server follows changes at `path`: a model that is added to models.config, or as a folder, is served within
     `config_poll_seconds`.
 
     Args:
         path: a model's folder, a folder of models, or a models.config.
-        serving: the settings.
-        announce: called once, when every model has been tried.
+        serving: the server's settings.
+        announce: called once, after the first attempt to load each model.
 
     Raises:
-        ServingError: there is nothing to serve, a port is taken, or a file of the settings cannot be read.
+        ServingError: there is nothing to serve, a port is in use, or a file of the settings cannot be read.
     """
     config = models_config.read_config(path)
-    # As many as leave room for what the server itself opens.
-    most = descriptors.connections(serving.max_connections, models=len(config.model_config_list.config))
-    serving = dataclasses.replace(serving, max_connections=most)
-    # gRPC waits for events in a thread, which must not wait long for its turn.
+    # Leaves file descriptors for the server itself.
+    max_connections = descriptors.connections(serving.max_connections, models=len(config.model_config_list.config))
+    serving = dataclasses.replace(serving, max_connections=max_connections)
+    # gRPC polls events in a thread, which needs the GIL quickly.
     sys.setswitchinterval(SWITCH_SECONDS)
     for library in ("grpc", "asyncio"):
-        logging.getLogger(library).addHandler(_ToLog())
+        logging.getLogger(library).addHandler(_LogHandler())
         logging.getLogger(library).propagate = False
-    shared = batching_parameters.find(serving.batching, path)
-    parameters = batching_parameters.read(shared) if shared else None
+    parameters_path = batching_parameters.find(serving.batching, path)
+    parameters = batching_parameters.read(parameters_path) if parameters_path else None
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(path, config, parameters, serving, announce))
 
@@ -72,10 +72,10 @@ async def _serve(
     serving: Serving,
     announce: Callable[[Announcement], None],
 ) -> None:
-    told_to_end = asyncio.Event()
+    stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told_to_end.set)
+        loop.add_signal_handler(number, stop_requested.set)
     metrics = Metrics()
     models = Models(serving, config, parameters=parameters, metrics=metrics)
     health = Health(models)
@@ -87,50 +87,50 @@ async def _serve(
     async def live() -> None:
         await models.start()
         gc.collect()
-        gc.freeze()  # what stands now stands to the end: no collection need look at it again
+        gc.freeze()  # excludes long-lived objects from future collections
         announce(Announcement(models, rest.url, rpc_address))
         await _follow(path, config, models, serving)
 
     await asyncio.gather(rest.start(), rpc.start())
-    living, following = asyncio.create_task(live()), asyncio.create_task(health_service.follow())
-    ending = asyncio.create_task(told_to_end.wait())
+    live_task, health_task = asyncio.create_task(live()), asyncio.create_task(health_service.follow())
+    stop_task = asyncio.create_task(stop_requested.wait())
     try:
-        await asyncio.wait([living, ending], return_when=asyncio.FIRST_COMPLETED)
-        if living.done():
-            await living
+        await asyncio.wait([live_task, stop_task], return_when=asyncio.FIRST_COMPLETED)
+        if live_task.done():
+            await live_task
     finally:
         log("draining")
         health.draining = True
-        living.cancel()
-        await asyncio.gather(rest.stop(), following, _stop(rpc, serving))
+        live_task.cancel()
+        await asyncio.gather(rest.stop(), health_task, _stop(rpc, serving))
         await models.stop()
         log("ended")
 
 
 async def _follow(path: Path, config: ModelServerConfig, models: Models, serving: Serving) -> None:
-    """Serve what the file or folder tells, whenever it changes."""
+    """Apply changes of the configuration file or folder."""
     refused, on_disk = Problems("config_refused", path=path), Problems("problem_on_disk", path=path)
     while True:
         try:
-            on_disk.tell(*await asyncio.to_thread(models_config.strays, path))
+            on_disk.report(*await asyncio.to_thread(models_config.ignored_links, path))
             now = await asyncio.to_thread(models_config.read_config, path)
             if now != config:
                 config = now
                 await models.reload(now)
-        except (ServingError, Failure, OSError) as error:  # what is served stays as it is
-            refused.tell(str(error))
+        except (ServingError, Failure, OSError) as error:  # the current configuration stays
+            refused.report(str(error))
         else:
-            refused.tell()
+            refused.report()
         await asyncio.sleep(serving.config_poll_seconds)
 
 
 async def _stop(rpc: grpc.aio.Server, serving: Serving) -> None:
-    await asyncio.sleep(TURN_AWAY_SECONDS)
+    await asyncio.sleep(REFUSAL_SECONDS)
     await rpc.stop(serving.grace_seconds)
 
 
-class _ToLog(logging.Handler):
-    """Turns log records of libraries into lines of our log, without messages, which may quote a request."""
+class _LogHandler(logging.Handler):
+    """A handler that logs records of libraries without their messages, which may quote a request."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
@@ -139,11 +139,11 @@ class _ToLog(logging.Handler):
 
 def _rpc_server(serving: Serving) -> tuple[grpc.aio.Server, str]:
     server = grpc.aio.server(options=server_options(serving))
-    address = f"{shown(serving.host)}:{serving.grpc_port}"
+    address = f"{url_host(serving.host)}:{serving.grpc_port}"
     credentials = server_credentials(serving)
     try:
         port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
     except RuntimeError:
-        why = "address in use, or not of this machine"
+        why = "the address is in use, or does not belong to this machine"
         raise cannot_listen(serving.host, serving.grpc_port, key="grpc_port", why=why) from None
-    return server, f"{shown(serving.host)}:{port}"
+    return server, f"{url_host(serving.host)}:{port}"

@@ -1,51 +1,51 @@
-"""The limit of file descriptors: enough for the processes of versions beside the connections."""
+"""The limit of file descriptors, shared by connections and the processes of versions."""
 
 import resource
 
 from tfattn.errors import ServingError
 from tfattn.serving.monitoring.logs import log
 
-OWN = 100  # event loops, sockets that listen, pipes, and files that are read for a moment
-VERSION = 6  # the lines to its process
-AT_A_TIME = 2  # versions of a model, while they change places
-PROTOCOLS = 2  # REST and gRPC, each with connections of its own
+SERVER_FILES = 100  # event loops, listening sockets, pipes, and temporarily open files
+FILES_PER_VERSION = 6  # the sockets to its process
+VERSIONS_PER_MODEL = 2  # while a new version replaces the old
+PROTOCOLS = 2  # REST and gRPC, each with its own connections
 
 
 def connections(wanted: int, *, models: int) -> int:
-    """Make room for connections beside what the server itself needs; raise the process's limit where possible.
+    """Return the possible number of connections per protocol, after raising the process's limit of open files.
 
     Args:
-        wanted: how many connections there may be at a time, of each protocol.
-        models: how many models are served.
+        wanted: the desired number of concurrent connections per protocol.
+        models: the number of served models.
 
     Returns:
-        how many there can be; where these are fewer, the log says so.
+        The possible number of connections, at most `wanted`; a smaller number is logged.
 
     Raises:
-        ServingError: there is not even room for the server itself.
+        ServingError: the limit is too low for the server itself.
 
     Example:
         >>> connections(1000, models=3)
         1000
     """
-    least = OWN + models * AT_A_TIME * VERSION
-    needed = least + wanted * PROTOCOLS
-    limit = _raised(needed)
-    possible = min(wanted, (limit - least) // PROTOCOLS)
+    server_files = SERVER_FILES + models * VERSIONS_PER_MODEL * FILES_PER_VERSION
+    needed = server_files + wanted * PROTOCOLS
+    limit = _raise_limit(needed)
+    possible = min(wanted, (limit - server_files) // PROTOCOLS)
     if possible < 1:
         raise ServingError(
             "the server may open too few files",
             expected=f"{needed} file descriptors, for {models} models and {wanted} connections of each protocol",
             received=f"a limit of {limit}",
-            remedy=f"Raise it, such as with `ulimit -n {needed}`.",
+            remedy=f"Raise the limit, for example with `ulimit -n {needed}`.",
         )
     if possible < wanted:
         log("few_file_descriptors", limit=limit, wanted=needed, max_connections=possible)
     return possible
 
 
-def _raised(needed: int) -> int:
-    """Raise the limit of this process as far as needed and allowed, and return it."""
+def _raise_limit(needed: int) -> int:
+    """Raise the limit of this process as far as needed and allowed; return the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     if soft == unlimited or soft >= needed:

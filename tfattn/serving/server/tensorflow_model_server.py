@@ -1,4 +1,4 @@
-"""TF Serving's own server, where it is installed, with the flags of the same settings as far as it has them."""
+"""tensorflow_model_server, started with the flags that correspond to the server's settings."""
 
 import contextlib
 import json
@@ -35,74 +35,74 @@ WITHOUT_EFFECT = (
     "grace_seconds",
     "log_requests",
 )
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 Announce = Callable[[str | None, str], None]
 
 
 def find() -> Path | None:
-    """Find the program; None where it is not on the PATH."""
+    """Return the path of the program; None if it is not on the PATH."""
     path = shutil.which(NAME)
     return Path(path) if path else None
 
 
-def is_wanted(engine: str) -> bool:
-    """Tell whether `--engine` selects it: by its name, or by "auto" where it is installed."""
+def is_selected(engine: str) -> bool:
+    """Return whether `--engine` selects it: by its name, or by "auto" if it is installed."""
     return engine == NAME or (engine == "auto" and find() is not None)
 
 
 def serve(path: Path, serving: Serving, announce: Announce) -> None:
-    """Run it until it ends; SIGTERM and SIGINT are passed on to it.
+    """Run the program until it ends. SIGTERM and SIGINT are forwarded to it.
 
     Args:
-        path: what to serve, as the built-in server takes it.
-        serving: the settings; a note names those that it does not have.
-        announce: called once it answers, with the REST address, None where REST is off, and the gRPC address.
+        path: the path of the models, like for the built-in server.
+        serving: the server's settings. A note lists settings that the program does not support.
+        announce: called once the program is ready, with the REST address (None if REST is off) and the gRPC address.
 
     Raises:
-        ServingError: it is not installed, it cannot check the token that requests must carry, or it ends by itself.
+        ServingError: the program is not installed, the settings require a token, or the program fails.
     """
     program = find()
     if program is None:
         raise ServingError(
             "it is not installed",
             where=NAME,
-            expected="a program of that name on the PATH",
+            expected="this program on the PATH",
             remedy="Use the built-in server: --engine builtin.",
         )
     if serving.token_file:
         raise ServingError(
-            f"{NAME} lets everybody in", where="token_file", remedy="Use the built-in server: --engine builtin."
+            f"{NAME} cannot check tokens", where="token_file", remedy="Use the built-in server: --engine builtin."
         )
     with tempfile.TemporaryDirectory(prefix="tfattn_serve_") as scratch:
-        flags = {**_listening(serving, Path(scratch)), **_serving(path, serving, Path(scratch))}
+        flags = {**_port_flags(serving, Path(scratch)), **_model_flags(path, serving, Path(scratch))}
         known = _known_flags(program)
         for line in _notes(serving, sorted(set(flags) - known)):
             note(line)
         command = [str(program), *(f"--{name}={value}" for name, value in flags.items() if name in known)]
         rest = f"http://127.0.0.1:{flags['rest_api_port']}" if flags["rest_api_port"] else None
-        with _started(command) as (process, asked_to_end):
-            if _listens(process, flags["port"]):
+        with _running(command) as (process, signals):
+            if _wait_until_listening(process, flags["port"]):
                 announce(rest, f"127.0.0.1:{flags['port']}")
             status = process.wait()
-    if status and not asked_to_end:
-        raise ServingError("it ended by itself; what it said stands above", where=NAME, received=f"status {status}")
+    if status and not signals:
+        raise ServingError("it failed; see its output above", where=NAME, received=f"status {status}")
 
 
-def _listening(serving: Serving, scratch: Path) -> dict[str, int | Path]:
-    """Make the flags of ports. It speaks TLS over gRPC only: where TLS is wanted, REST is off."""
+def _port_flags(serving: Serving, scratch: Path) -> dict[str, int | Path]:
+    """Return the flags of ports and TLS. The program supports TLS for gRPC only, so TLS disables REST."""
     flags = {"port": serving.grpc_port or _free_port(), "rest_api_port": serving.rest_port or _free_port()}
     if not serving.tls_certificate:
         return flags
     texts = {"server_key": serving.tls_key, "server_cert": serving.tls_certificate}
     ssl = scratch / "ssl.config"
-    # A JSON string of ASCII characters is one of protocol buffers' text format too.
+    # An ASCII JSON string is also a valid string in the text format of protocol buffers.
     ssl.write_text("".join(f"{name}: {json.dumps(Path(path).read_text())}\n" for name, path in texts.items()))
     return flags | {"rest_api_port": 0, "ssl_config_file": ssl}
 
 
-def _serving(path: Path, serving: Serving, scratch: Path) -> dict[str, object]:
-    """Make the flags of models, and of the patience with which they are loaded and asked."""
+def _model_flags(path: Path, serving: Serving, scratch: Path) -> dict[str, object]:
+    """Return the flags of models, loading, time limits and batching."""
     models, monitoring = scratch / "models.config", scratch / "monitoring.config"
     models.write_text(text_format.MessageToString(read_config(path)))
     monitoring.write_text("prometheus_config { enable: true }\n")
@@ -128,49 +128,49 @@ def _serving(path: Path, serving: Serving, scratch: Path) -> dict[str, object]:
 
 def _notes(serving: Serving, unknown: list[str]) -> Iterator[str]:
     if serving.host != "0.0.0.0":
-        yield f"{NAME} listens on all addresses, not on {serving.host} alone: keep its ports behind a firewall"
-    yield f"{NAME} loads SavedModels that read files, write files or run code, too: serve only what you trust"
-    yield f"{NAME} has no such settings: {', '.join(WITHOUT_EFFECT)}"
+        yield f"{NAME} listens on all addresses, not only on {serving.host}: keep its ports behind a firewall"
+    yield f"{NAME} loads SavedModels that read files, write files or run code: serve only trusted models"
+    yield f"{NAME} does not support the settings: {', '.join(WITHOUT_EFFECT)}"
     if serving.tls_certificate:
-        yield f"{NAME} speaks TLS over gRPC only: REST is off"
+        yield f"{NAME} supports TLS for gRPC only: REST is off"
     if unknown:
         yield f"this release of {NAME} does not have: {', '.join(unknown)}"
 
 
 def _known_flags(program: Path) -> set[str]:
-    """List the flags of this release; older ones have fewer, and an unknown one would end it."""
+    """Return the flags of the installed release. Older releases lack some flags and fail on unknown flags."""
     usage = subprocess.run([program, "--help"], capture_output=True, text=True)
     return set(re.findall(r"--(\w+)=", usage.stdout + usage.stderr))
 
 
 @contextlib.contextmanager
-def _started(command: list[str]) -> Iterator[tuple[subprocess.Popen, list[int]]]:
-    """Yield the running process, and the signals that it was asked to end with."""
+def _running(command: list[str]) -> Iterator[tuple[subprocess.Popen, list[int]]]:
+    """Yield the running process, and the list of signals forwarded to it."""
     processes: list[subprocess.Popen] = []
-    asked: list[int] = []
+    signals: list[int] = []
 
     def pass_on(number: int, _: object) -> None:
-        asked.append(number)
+        signals.append(number)
         for process in processes:
             process.send_signal(number)
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         processes.append(subprocess.Popen(command))
-        if asked:  # in the moment before there was anything to pass it on to
-            processes[0].send_signal(asked[-1])
-        yield processes[0], asked
+        if signals:  # a signal arrived before the process started
+            processes[0].send_signal(signals[-1])
+        yield processes[0], signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _listens(process: subprocess.Popen, port: object) -> bool:
-    """Wait until it listens, which it does once its first versions are loaded; False if it ends before."""
+def _wait_until_listening(process: subprocess.Popen, port: object) -> bool:
+    """Wait until the program listens, after it has loaded its first versions; return False if it ends before."""
     while process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), timeout=1):
             return True
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     return False
 
 

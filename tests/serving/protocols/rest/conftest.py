@@ -1,4 +1,4 @@
-"""A real HTTP server on a free port, in a thread of its own, over models that compute with numpy."""
+"""A real HTTP server on a free port in a thread, with models that compute with NumPy."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from tfattn.serving.section import Serving
 
 
 class Models(stand_ins.Models):
-    def labels_of(self, name):
+    def version_labels(self, name):
         return dict(sorted(self.labels.get(name, {}).items()))
 
 
@@ -49,7 +49,7 @@ class Answer:
 
 
 class Server:
-    """What a test needs of a server: its parts, and ways to ask it."""
+    """A server for tests, with methods to send requests."""
 
     def __init__(self, models, **settings):
         self.serving = Serving(**settings)
@@ -85,16 +85,16 @@ class Server:
         await self.uvicorn.serve(sockets=[self.listening])
 
     def kill(self):
-        """Ends it at once; `uvicorn.should_exit` would let it end as it should."""
+        """Cancel the server without a graceful shutdown."""
         with contextlib.suppress(RuntimeError):  # it has ended
             self.do(self._task.cancel)
 
     def do(self, function, *arguments):
-        """Calls a function on the server's event loop, for what belongs to that."""
+        """Call a function on the server's event loop."""
         self.loop.call_soon_threadsafe(function, *arguments)
 
     def ask(self, method, path, body=None, **headers) -> Answer:
-        """One request on a connection of its own; `a_b=` is the header a-b."""
+        """Send a request on a new connection; `a_b=` is the header a-b."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
             return self.ask_on(connection, method, path, body, **headers)
 
@@ -119,7 +119,7 @@ class Server:
             yield connection
 
     def raw(self, *pieces, pause=0.0) -> bytes:
-        """All that is answered to some bytes until the server closes the connection."""
+        """Send bytes and return all received bytes until the server closes the connection."""
         with self.connected() as connection:
             for piece in pieces:
                 connection.sendall(piece)
@@ -136,7 +136,7 @@ def read_all(connection) -> bytes:
 
 
 def read_one(connection) -> Answer:
-    """The next response, of which head and body may come apart."""
+    """Read the next response, whose head and body may arrive separately."""
     received = b""
     while not received.partition(b"\r\n\r\n")[2]:
         piece = connection.recv(1000)
@@ -146,7 +146,7 @@ def read_one(connection) -> Answer:
 
 
 def answers(received: bytes) -> list[Answer]:
-    """The responses in what was received."""
+    """Parse all responses in received bytes."""
     found = []
     while received:
         head, _, received = received.partition(b"\r\n\r\n")
@@ -159,14 +159,14 @@ def answers(received: bytes) -> list[Answer]:
 
 
 def post(body: bytes, path="half_plus_two:predict", head=b"") -> bytes:
-    """The bytes of a request."""
+    """Return the bytes of a request."""
     line = f"POST /v1/models/{path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
     return line.encode() + head + b"\r\n" + body
 
 
 @pytest.fixture
 def serve():
-    """Starts servers; ends them after the test."""
+    """Start servers, and stop them after the test."""
     with contextlib.ExitStack() as stack:
         yield lambda *models, **settings: stack.enter_context(_running(*models, **settings))
 
@@ -193,7 +193,7 @@ def _running(*versions, **settings):
 
 
 def eventually(condition, seconds=5.0):
-    """Waits until something is so."""
+    """Wait until a condition is true."""
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "in vain"

@@ -16,7 +16,7 @@ from tfattn import files
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.models.version import VersionState
 from tfattn.serving.monitoring import logs
-from tfattn.serving.protocols.rest import accounts
+from tfattn.serving.protocols.rest import request_metrics
 
 MODEL = "/v1/models/half_plus_two"
 ROWS = {"instances": [1.0, 2.0]}
@@ -150,7 +150,7 @@ def test_inputs_with_default_values_may_be_left_out(server):
     assert server.post("sums:predict", columns).json == {"outputs": {"c": [11.0], "d": [-9.0]}}
 
 
-def test_row_40_and_50_types_that_json_cannot_say(serve):
+def test_row_40_and_50_types_without_a_json_form(serve):
     half = {"x": (tf.half, [None])}
     functions = [
         (signature("from", half, {"y": FLOATS}), lambda x: {"y": x.astype(np.float32)}),
@@ -255,7 +255,7 @@ def test_row_72_the_time_for_an_answer(serve):
     eventually(lambda: server.metrics.requests[-1][-1] is StatusCode.DEADLINE_EXCEEDED)
 
 
-def test_what_a_client_no_longer_waits_for_is_dropped(server):
+def test_requests_of_disconnected_clients_are_cancelled(server):
     version = newest(server)
     version.gate.clear()
     with server.connected() as connection:
@@ -271,31 +271,31 @@ def test_what_a_client_no_longer_waits_for_is_dropped(server):
 
 @pytest.mark.parametrize("code", list(StatusCode)[1:])
 def test_failures_of_the_model_have_their_status(server, code):
-    newest(server).breaks = Failure(code, "because")
+    newest(server).error_to_raise = Failure(code, "because")
     answer = server.post("half_plus_two:predict", ROWS)
-    assert (answer.status, answer.error) == (newest(server).breaks.http_status, "because")
+    assert (answer.status, answer.error) == (newest(server).error_to_raise.http_status, "because")
 
 
-def test_what_nobody_expected_is_the_servers_own_failure(server, monkeypatch):
+def test_unexpected_exceptions_are_internal_errors(server, monkeypatch):
     written = []
     monkeypatch.setattr(logs, "log", lambda event, **facts: written.append((event, facts)))
-    newest(server).breaks = RuntimeError("with the request's own words")
+    newest(server).error_to_raise = RuntimeError("with the request's own words")
     answer = server.post("half_plus_two:predict", ROWS)
-    assert (answer.status, answer.error) == (500, "The server failed. Its log says where.")
+    assert (answer.status, answer.error) == (500, "The server failed. See its log.")
     ((event, facts),) = written
     assert event == "internal_error" and facts["error"] == "RuntimeError" and "stand_ins.py" in facts["place"]
     assert "own words" not in str(facts)
-    newest(server).breaks = None
+    newest(server).error_to_raise = None
     assert server.post("half_plus_two:predict", ROWS).json == PREDICTIONS
     monkeypatch.setattr(server.metrics, "text", lambda: 1 / 0)
     server.models.names = None
     for path in ("/monitoring/prometheus/metrics", "/models.json", MODEL):
-        assert server.ask("GET", path).error == "The server failed. Its log says where."
+        assert server.ask("GET", path).error == "The server failed. See its log."
 
 
-def test_requests_are_logged_without_what_they_hold(serve, monkeypatch):
+def test_requests_are_logged_without_their_content(serve, monkeypatch):
     written = []
-    monkeypatch.setattr(accounts, "log", lambda event, **facts: written.append((event, facts)))
+    monkeypatch.setattr(request_metrics, "log", lambda event, **facts: written.append((event, facts)))
     server = serve(log_requests=True)
     server.post("half_plus_two:predict", {"instances": ["secret"]})
     server.post("secret:predict", ROWS)
@@ -390,13 +390,13 @@ def test_health(server):
 def test_draining(server):
     assert "connection" not in server.post("half_plus_two:predict", ROWS).headers
     server.health.draining, server.health.ready = True, False
-    assert server.ask("GET", "/v1/health/ready").json == {"ready": False, "error": "The server is about to end"}
+    assert server.ask("GET", "/v1/health/ready").json == {"ready": False, "error": "The server is shutting down"}
     for answer in (server.post("half_plus_two:predict", ROWS), server.ask("GET", "/nothing"), server.ask("GET", "/")):
         assert answer.headers["connection"] == "close"
     assert server.post("half_plus_two:predict", ROWS).json == PREDICTIONS
 
 
-def test_a_server_that_ends_answers_what_it_has(serve):
+def test_a_server_answers_open_requests_at_shutdown(serve):
     server = serve()
     server.uvicorn.config.timeout_graceful_shutdown = 0.3
     newest(server).gate.clear()

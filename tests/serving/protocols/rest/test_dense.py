@@ -31,7 +31,7 @@ RAGGED = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3), max_lea
 
 @st.composite
 def shaped(draw):
-    """Lists of equal sizes down to leaves of a kind."""
+    """Generate nested lists of equal sizes with leaves of one kind."""
     leaf = draw(st.sampled_from([st.booleans(), st.integers(-300, 300), st.floats(), st.text(max_size=3), LEAVES]))
     value = leaf
     for size in draw(st.lists(st.integers(0, 3), max_size=3)):
@@ -60,7 +60,7 @@ def test_shapes():
     assert array([[]], tf.half).shape == (1, 0)
 
 
-def test_row_29_what_is_ragged():
+def test_row_29_ragged_lists():
     assert refused([[1, 2], [3]], tf.float32) == "Encountered list at unexpected size: 1 at level: 1 expected size: 2"
     assert refused([1, [2]], tf.float32) == "Encountered list at unexpected level: 1 expected < 1"
     assert refused([[1], 2], tf.float32) == (
@@ -146,7 +146,7 @@ def test_row_39_b64_with_or_without_padding_and_line_ends(content):
         assert decode_b64({"b64": form}) == content
 
 
-def test_row_40_types_that_json_cannot_say():
+def test_row_40_types_without_a_json_form():
     for dtype, name in ((tf.half, "half"), (tf.bfloat16, "bfloat16"), (tf.complex64, "complex64")):
         assert dense([1.0], dtype, cut_integers=False) is None
         with pytest.raises(Failure, match=f"Conversion of JSON Value: 1.0 to type: {name}") as caught:
@@ -161,7 +161,7 @@ def test_row_45_little_is_quoted():
 
 @settings(deadline=None)
 @given(RAGGED | shaped(), st.sampled_from(TYPES), st.booleans())
-def test_whatever_is_converted_is_right_and_whatever_is_not_is_said_why(value, dtype, cut):
+def test_conversions_are_correct_and_failures_have_a_reason(value, dtype, cut):
     found = dense(value, dtype, cut_integers=cut)
     if found is None:
         with pytest.raises(Failure):

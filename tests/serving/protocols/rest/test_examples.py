@@ -1,4 +1,4 @@
-"""Bodies to classify or regress, and their answers: rows 51 to 54."""
+"""Classify and regress requests and responses: rows 51 to 54."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from tfattn.serving.protocols.rest.parse import parse
 
 
 def features(document, max_rows=100):
-    """What the examples hold, by kind, once they are parsed."""
+    """Return the features of parsed examples by kind."""
     if type(document) is str:
         document = parse(document.encode(), max_nesting=100)
     found = []
@@ -68,7 +68,7 @@ def test_row_37_infinity_and_row_36_too_big():
         assert "Number too big" in refused(f'{{"examples": [{{"x": {number}}}]}}')
 
 
-def test_row_53_a_context_is_in_every_example_which_counts_first():
+def test_row_53_a_context_gives_defaults_for_every_example():
     document = {"context": {"x": 1.0, "y": 2}, "examples": [{}, {"x": 3.0}, {"z": "a"}]}
     assert features(document) == [
         {"x": ("float_list", [1.0]), "y": ("int64_list", [2])},
@@ -82,10 +82,12 @@ def test_row_53_examples_are_a_list_of_some():
     assert "key 'examples' is expected and was not found" in refused({"instances": []})
     assert "Expecting 'examples' value to be an list/array" in refused({"examples": {"x": 1.0}})
     assert "'examples' value is an empty array" in refused({"examples": []})
-    assert refused({"examples": [{}] * 3}, max_rows=2) == "3 examples are more than this server takes at a time: 2"
+    assert (
+        refused({"examples": [{}] * 3}, max_rows=2) == "3 examples exceed the server's limit of 2 examples per request"
+    )
 
 
-def test_row_53_what_no_example_can_hold():
+def test_row_53_invalid_features():
     for example, kind in ((1.0, "Number"), ([], "Array"), ("x", "String"), (None, "Null"), (True, "True")):
         assert refused({"examples": [example]}) == f"Example must be JSON object but got JSON {kind}"
     for value, kind in ((None, "Null"), ([[1]], "Array"), ({"x": 1}, "Object"), ([{"b64": 5}], "Object")):
@@ -111,7 +113,7 @@ ANY = st.recursive(
         {"examples": st.lists(st.dictionaries(st.text(max_size=3), ANY), max_size=3)}, optional={"context": ANY}
     )
 )
-def test_whatever_is_sent_is_read_or_refused(document):
+def test_any_document_is_parsed_or_refused(document):
     try:
         features(document)
     except Failure as failure:

@@ -1,4 +1,4 @@
-"""What comes over a connection: malformed, too large, too slow, too many, and several at a time."""
+"""HTTP connections: malformed, too large, too slow, too many and pipelined requests."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import time
 
 from tests.serving import certificate
 from tests.serving.protocols.rest.conftest import answers, eventually, post, read_all, read_one
-from tfattn.serving.protocols.rest.http import MOST_WAITING
+from tfattn.serving.protocols.rest.http import MAX_PIPELINED
 
 ROWS, PREDICTIONS = b'{"instances": [1.0]}', {"predictions": [2.5]}
 LAST = b"Connection: close\r\n"
@@ -89,7 +89,7 @@ def test_a_slow_head(serve):
     eventually(lambda: not server.uvicorn.server_state.connections)
 
 
-def test_a_body_that_nobody_reads_must_come_in_time(serve):
+def test_a_body_without_a_reader_has_a_time_limit(serve):
     server = serve(slow_client_seconds=0.4)
     request = post(b"x" * 100, path="../../nothing")
     assert [answer.status for answer in answers(server.raw(request[:-50]))] == [400]
@@ -117,13 +117,13 @@ def test_connections_are_counted(serve):
     works(server)
 
 
-def test_requests_one_after_the_other_without_waiting(server):
+def test_pipelined_requests(server):
     bodies = [json.dumps({"instances": [number]}).encode() for number in range(20)]
     received = answers(server.raw(b"".join(map(post, bodies)) + post(ROWS, head=LAST)))
     assert [answer.json["predictions"] for answer in received] == [[number / 2 + 2] for number in range(20)] + [[2.5]]
 
 
-def test_what_came_before_nonsense_is_answered(server):
+def test_requests_before_malformed_http_are_answered(server):
     version = server.models.find("half_plus_two")
     version.gate.clear()
     with server.connected() as connection:
@@ -138,7 +138,7 @@ def test_what_came_before_nonsense_is_answered(server):
 def test_a_queue_that_breaks_off_or_does_not_end(server):
     version = server.models.find("half_plus_two")
     broken = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked") + b"nonsense\r\n"
-    for more, expected in ((broken, 1), (post(ROWS) * 300, MOST_WAITING + 1)):
+    for more, expected in ((broken, 1), (post(ROWS) * 300, MAX_PIPELINED + 1)):
         server.do(version.gate.clear)
         with server.connected() as connection:
             connection.sendall(post(ROWS) + more)
@@ -173,7 +173,7 @@ def test_tls(serve, tmp_path):
         assert answers(server.raw())[0].status == 503
 
 
-def test_offers_of_other_protocols_are_not_taken_up(server):
+def test_protocol_upgrades_are_ignored(server):
     for offer in (
         b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\n",
         b"Connection: Upgrade\r\nupgrade : websocket\r\n".replace(b" :", b":"),
@@ -186,7 +186,7 @@ def test_offers_of_other_protocols_are_not_taken_up(server):
     assert answers(server.raw(b"CONNECT / HTTP/1.1\r\nHost: localhost\r\n\r\nnot HTTP"))[0].status in (400, 404)
 
 
-def test_who_does_not_read_is_cut_off(serve):
+def test_a_client_that_does_not_read_is_disconnected(serve):
     server = serve(slow_client_seconds=0.3)
     body = json.dumps({"instances": [0.123456] * 10_000}).encode()
     with socket.socket() as connection:
@@ -205,7 +205,7 @@ def test_old_http_and_closing(server):
     assert answer.json == PREDICTIONS and answer.headers["connection"] == "close"
 
 
-def test_whatever_is_sent_is_answered_in_json_and_the_server_lives(serve):
+def test_any_bytes_are_answered_in_json(serve):
     server = serve(slow_client_seconds=0.5)
     chance = random.Random(7)
     good = post(ROWS, head=b"Content-Encoding: identity\r\nAccept: */*\r\n" + LAST)

@@ -1,4 +1,4 @@
-"""What a web page of another site makes a browser send is refused; programs and the own page are answered."""
+"""Requests from web pages of other sites are refused; other programs and the server's page are answered."""
 
 import pytest
 
@@ -30,12 +30,12 @@ def test_names_of_this_machine_are_served(host):
     "host",
     ["evil.example", "localhost.evil.example:8501", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "[", "a@localhost"],
 )
-def test_other_names_are_not(host):
+def test_other_names_are_refused(host):
     assert not is_served(host)
     assert is_served(host, token_file="token"), "no other site knows the token"
 
 
-def test_names_of_the_settings_are_served():
+def test_configured_names_are_served():
     assert is_served("models.example:8501", host="models.example", insecure=True)
     assert is_served("a.example.org.", allowed_hosts=("*.example.org",))
     assert not is_served("example.com", allowed_hosts=("*.example.org",))
@@ -59,13 +59,13 @@ def test_pages_of_this_server_are_served():
 
 
 @pytest.mark.parametrize("path", ["/", "/models.json", MODEL, "/monitoring/prometheus/metrics", "/v1/foo"])
-def test_nothing_but_health_is_read_under_another_name(server, path):
+def test_only_health_is_served_under_another_name(server, path):
     assert server.ask("GET", path, Host="evil.example").status == 403
     assert server.ask("GET", path, Origin=EVIL).status == 403
     assert server.ask("GET", "/v1/health/ready", Host="evil.example").status == 200
 
 
-def test_requests_that_a_page_sends_without_asking_compute_nothing(server):
+def test_requests_without_a_preflight_compute_nothing(server):
     simple = [{}, {"Content_Type": "text/plain"}, {"Content_Type": "application/x-www-form-urlencoded"}]
     for headers in simple:
         assert server.post("half_plus_two:predict", ROWS, Origin=EVIL, **headers).status == 403
@@ -90,9 +90,9 @@ def test_the_own_page_is_answered_and_cannot_be_framed(server):
     assert "frame-ancestors 'none'" in headers["content-security-policy"] and headers["x-frame-options"] == "DENY"
 
 
-def test_refusals_have_openais_form_where_its_api_is_asked(serve):
+def test_refusals_have_openais_format_in_its_api(serve):
     author = Version("author", 1, [])
-    author.told = []
+    author.pieces = []
     server = serve(author, half_plus_two())
     for headers, status in (({"Host": "evil.example"}, 403), ({"Content_Type": "text/plain"}, 415)):
         error = server.ask("POST", "/v1/completions", {"model": "author"}, **headers).error

@@ -1,4 +1,4 @@
-"""What is JSON, and what it says: rows 20 to 22, 36, 37 and 41 to 45."""
+"""Parsing of JSON: rows 20 to 22, 36, 37 and 41 to 45."""
 
 import json
 import math
@@ -36,7 +36,7 @@ def test_row_20_nothing():
     assert refused(" \n\t\r ") == "JSON Parse error: The document is empty"
 
 
-def test_row_21_no_json_and_where():
+def test_row_21_invalid_json_is_reported_with_its_offset():
     assert refused("instances = [1, 2]") == "JSON Parse error: Invalid value. at offset: 0"
     assert refused('{"é": nothing}') == "JSON Parse error: Invalid value. at offset: 7", "in bytes"
     assert refused('{"a": 1') == "JSON Parse error: Expecting ',' delimiter at offset: 7"
@@ -61,7 +61,7 @@ def test_row_22_no_object():
     assert refused("NaN") == "JSON Value: NaN Is not object"
 
 
-def test_row_36_a_number_beyond_doubles_is_told_from_infinity():
+def test_row_36_overflow_differs_from_infinity():
     values = read('{"x": [1e400, -1e400, Infinity, 1e308]}')["x"]
     for value in values[:2]:
         with pytest.raises(Failure, match="JSON Parse error: Number too big to be stored in double."):
@@ -84,7 +84,7 @@ def test_row_37_not_a_number_and_infinities():
         assert refused(f'{{"x": [{word}]}}').startswith("JSON Parse error: "), word
 
 
-def test_row_42_what_follows_is_ignored():
+def test_row_42_text_after_the_value_is_ignored():
     for rest in ("}", " and more", '{"a": 2}', "\x00", "[" * 200):
         assert read('\ufeff \n{"a": 1}' + rest) == {"a": 1}
 
@@ -147,11 +147,11 @@ def test_row_45_little_is_quoted():
 
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), VALUES, max_size=4), st.booleans())
-def test_what_python_writes_is_read_alike(value, ensure_ascii):
+def test_json_from_python_is_parsed_equally(value, ensure_ascii):
     assert read(json.dumps(value, ensure_ascii=ensure_ascii)) == value
 
 
-def test_a_large_body_is_read_alike():
+def test_a_large_body_is_parsed_equally():
     value = {"a": [1, -2.5e-3, 10**30, {"b": [None, True, "x" * LARGE]}]}
     text = json.dumps(value)
     assert read(text) == value
@@ -165,7 +165,7 @@ def test_a_large_body_is_read_alike():
     st.binary(max_size=200) | GRAMMAR.map(str.encode) | GRAMMAR.map(lambda text: f'{{"a": {text}'.encode()),
     st.integers(0, 3),
 )
-def test_any_bytes_are_a_value_or_refused(body, max_nesting):
+def test_any_bytes_are_parsed_or_refused(body, max_nesting):
     try:
         value = parse(body, max_nesting=max_nesting)
     except Failure as failure:

@@ -1,4 +1,4 @@
-"""Which inputs a predict request holds: rows 16 to 33, 40 and the cap on rows."""
+"""Inputs of predict requests: rows 16 to 33, 40 and the limit on rows."""
 
 import numpy as np
 import pytest
@@ -41,13 +41,13 @@ def refused(body, of=ONE, **options) -> str:
 
 def test_row_16_rows():
     request = read({"instances": [1.0, 2.0]})
-    assert request.by_rows and request.inputs["x"].tolist() == [1.0, 2.0]
+    assert request.row_format and request.inputs["x"].tolist() == [1.0, 2.0]
 
 
 def test_row_17_columns():
     for columns in ([3.0, 4.0], {"x": [3.0, 4.0]}):
         request = read({"inputs": columns})
-        assert not request.by_rows and request.inputs["x"].tolist() == [3.0, 4.0]
+        assert not request.row_format and request.inputs["x"].tolist() == [3.0, 4.0]
 
 
 def test_row_18_the_signature():
@@ -59,7 +59,7 @@ def test_row_18_the_signature():
     assert caught.value.http_status == 400
 
 
-def test_row_19_its_name_is_a_text():
+def test_row_19_the_signature_name_is_a_string():
     for name in (100, None, ["s"]):
         with pytest.raises(Failure, match="'signature_name' key must be a string value."):
             signature_name({"signature_name": name})
@@ -184,18 +184,18 @@ def test_a_signature_without_inputs():
     assert refused({"instances": [1.0]}, nothing) == "Failed to get input map for signature: nothing"
 
 
-def test_integers_are_cut_where_the_settings_say_so():
+def test_integers_are_truncated_if_configured():
     small = signature("small", {"x": (tf.uint8, [None])}, {"y": FLOATS})
     assert "Type: Number is not of expected type: uint8" in refused({"instances": [300]}, small)
     assert read({"instances": [300]}, small, cut=True).inputs["x"].tolist() == [44]
 
 
-def test_rows_are_counted():
+def test_the_number_of_rows_is_limited():
     fixed = signature("fixed", {"x": (tf.float32, [4])}, {"y": FLOATS})
     assert read({"instances": [1, 2, 3]}, max_rows=3) and read({"inputs": [1, 2, 3]}, max_rows=3)
     assert read({"inputs": [1, 2, 3, 4]}, fixed, max_rows=3), "no rows, but one tensor of a fixed size"
     for body in ({"instances": [1, 2, 3, 4]}, {"inputs": [1, 2, 3, 4]}, {"inputs": {"x": [1, 2, 3, 4]}}):
-        assert refused(body, max_rows=3) == "4 rows are more than this server takes at a time: 3"
+        assert refused(body, max_rows=3) == "4 rows exceed the server's limit of 3 rows per request"
 
 
 ANY = st.recursive(
@@ -212,7 +212,7 @@ ANY = st.recursive(
     st.dictionaries(st.sampled_from(["instances", "inputs"]), ANY | st.lists(ANY, max_size=3), min_size=1),
     st.sampled_from([ONE, TWO, TEXT]),
 )
-def test_whatever_is_asked_is_read_or_refused(document, of):
+def test_any_request_is_parsed_or_refused(document, of):
     try:
         request = reader(of).parse(document)
     except Failure as failure:

@@ -1,4 +1,4 @@
-"""Outputs as JSON: rows 46 to 50."""
+"""Serialization of outputs as JSON: rows 46 to 50."""
 
 import json
 import math
@@ -18,16 +18,16 @@ X = np.float32([2.5, 3])
 
 
 def rows(texts_as_b64=True, **outputs):
-    return write(outputs, by_rows=True, texts_as_b64=texts_as_b64)
+    return write(outputs, row_format=True, texts_as_b64=texts_as_b64)
 
 
 def columns(texts_as_b64=True, **outputs):
-    return write(outputs, by_rows=False, texts_as_b64=texts_as_b64)
+    return write(outputs, row_format=False, texts_as_b64=texts_as_b64)
 
 
-def refused(by_rows=True, **outputs) -> str:
+def refused(row_format=True, **outputs) -> str:
     with pytest.raises(Failure) as caught:
-        write(outputs, by_rows=by_rows, texts_as_b64=True)
+        write(outputs, row_format=row_format, texts_as_b64=True)
     assert caught.value.code is StatusCode.INVALID_ARGUMENT
     return caught.value.message
 
@@ -78,7 +78,7 @@ def test_row_50_numbers():
 
 @settings(deadline=None)
 @given(st.lists(st.floats(width=32)), st.lists(st.floats()))
-def test_floats_come_back_as_they_were(singles, doubles):
+def test_floats_survive_serialization(singles, doubles):
     for numbers, dtype in ((singles, np.float32), (doubles, np.float64)):
         given = np.array(numbers, dtype)
         found = np.array(json.loads(columns(y=given))["outputs"], np.float64)
@@ -88,7 +88,7 @@ def test_floats_come_back_as_they_were(singles, doubles):
 
 @settings(deadline=None)
 @given(st.lists(st.binary()))
-def test_texts_come_back_as_they_were(texts):
+def test_texts_survive_serialization(texts):
     found = json.loads(rows(y=strings(texts)))["predictions"]
     assert len(found) == len(texts)
     for text, sent in zip(found, texts, strict=True):
@@ -102,7 +102,7 @@ def test_long_answers():
     assert json.loads(rows(a=given, b=given))["predictions"] == [{"a": row, "b": row} for row in range(5000)]
 
 
-def test_what_takes_long_to_write():
+def test_large_outputs_are_detected():
     assert not is_large({"y": X, "t": strings([b"x" * 1000])})
     assert is_large({"y": np.zeros(20_000, np.float32)})
     assert is_large({"t": strings([b"x" * 300_000])})

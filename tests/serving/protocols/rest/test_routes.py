@@ -1,4 +1,4 @@
-"""Which request asks for what: rows 1 to 11."""
+"""Routing of requests: rows 1 to 11."""
 
 import pytest
 from grpc import StatusCode
@@ -29,7 +29,7 @@ def test_row_1_calls():
         assert route("POST", f"/v1/models/m/labels/stable:{api}".encode()) == Route(api, "m", None, "stable")
 
 
-def test_rows_55_to_59_looks():
+def test_rows_55_to_59_status_and_metadata():
     assert route("GET", b"/v1/models/m") == Route("status", "m", None, None)
     assert route("GET", b"/v1/models/m/versions/007") == Route("status", "m", 7, None)
     assert route("GET", b"/v1/models/m/labels/x") == Route("status", "m", None, "x")
@@ -83,7 +83,7 @@ def test_row_7_other_methods():
         malformed(method, "/v1/models/m:predict")
 
 
-def test_row_8_what_is_no_path_of_tf_servings():
+def test_row_8_other_paths():
     assert is_api(b"/v1/x") and is_api(b"/V1/")
     assert not is_api(b"/v1") and not is_api(b"/") and not is_api(b"/v2/models") and not is_api(b"//v1/models")
 

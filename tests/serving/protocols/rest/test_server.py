@@ -1,4 +1,4 @@
-"""How the REST server ends: what is on its way is answered, and what takes too long is cut and told so."""
+"""Shutdown of the REST server: open requests are answered, and slow requests are cancelled with a failure."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ async def read_answer(reader):
     return head.split(b" ")[1], await reader.readexactly(2)
 
 
-def test_an_open_connection_is_answered_while_it_ends_and_a_new_one_is_refused():
+def test_shutdown_answers_open_connections_and_refuses_new_ones():
     async def app(scope, receive, send):
         await answer(send)
 
@@ -49,7 +49,7 @@ def test_an_open_connection_is_answered_while_it_ends_and_a_new_one_is_refused()
     asyncio.run(ends())
 
 
-def test_a_request_within_the_grace_is_answered():
+def test_a_request_within_the_grace_period_is_answered():
     async def app(scope, receive, send):
         await asyncio.sleep(1.5)  # longer than connections linger
         await answer(send)
@@ -64,7 +64,7 @@ def test_a_request_within_the_grace_is_answered():
     asyncio.run(ends())
 
 
-def test_a_request_beyond_the_grace_is_cut_and_has_ended_when_the_server_has():
+def test_a_request_beyond_the_grace_period_is_cancelled():
     told = []
 
     async def app(scope, receive, send):

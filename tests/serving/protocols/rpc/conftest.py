@@ -11,7 +11,7 @@ from tests.serving.stand_ins import Models, half_plus_two, sums
 
 @pytest.fixture(scope="session")
 def start():
-    """Starts servers, each for a `with` block."""
+    """Start servers, each for a `with` block."""
     return RpcServer
 
 
@@ -25,7 +25,7 @@ def server():
 
 @pytest.fixture
 def refused():
-    """Calls, and gives code and message of the refusal."""
+    """Return the code and message of a refused call."""
 
     def refused(call, request, **options):
         with pytest.raises(grpc.RpcError) as caught:
@@ -37,7 +37,7 @@ def refused():
 
 @pytest.fixture
 def eventually():
-    """Waits until something is true."""
+    """Wait until a condition is true."""
 
     def eventually(condition):
         for _ in range(500):

@@ -1,4 +1,4 @@
-"""Every call ends, with a status that says whose fault it was, whatever is sent and whatever breaks."""
+"""Every call ends with a status, for any request and any failure."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from tests.serving.stand_ins import Models, example, half_plus_two
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.protocols.rpc.calls import shortened
+from tfattn.serving.protocols.rpc.calls import truncated
 
 PREDICTION, MODEL = "/tensorflow.serving.PredictionService/", "/tensorflow.serving.ModelService/"
 METHODS = [PREDICTION + name for name in ("Predict", "Classify", "Regress", "MultiInference", "GetModelMetadata")]
@@ -32,7 +32,7 @@ def newest(server):
     return server.models.find("half_plus_two")
 
 
-def test_row_72_a_deadline_ends_the_call_and_what_was_run_for_it(server, refused, eventually):
+def test_row_72_a_deadline_cancels_the_call_and_its_computation(server, refused, eventually):
     version = newest(server)
     server.do(version.gate.clear)
     with pytest.raises(grpc.RpcError) as caught:
@@ -49,7 +49,7 @@ def test_without_a_deadline_there_is_none(server):
     assert newest(server).calls[0][-1] is None
 
 
-def test_what_a_client_takes_back_is_not_run_on(server, eventually):
+def test_a_cancelled_call_cancels_its_computation(server, eventually):
     version = newest(server)
     server.do(version.gate.clear)
     call = server.prediction.Predict.future(good())
@@ -61,30 +61,30 @@ def test_what_a_client_takes_back_is_not_run_on(server, eventually):
 
 
 def test_row_73_the_code_of_a_full_queue_is_passed_on(server, refused):
-    newest(server).breaks = Failure(StatusCode.UNAVAILABLE, "too many wait")
+    newest(server).error_to_raise = Failure(StatusCode.UNAVAILABLE, "too many wait")
     assert refused(server.prediction.Predict, good()) == (StatusCode.UNAVAILABLE, "too many wait")
     assert server.metrics.requests[0][-1] == StatusCode.UNAVAILABLE
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "🍇"])
-def test_row_74_long_messages_are_cut(server, refused, letter):
-    newest(server).breaks = Failure(StatusCode.INVALID_ARGUMENT, letter * 5000)
+def test_row_74_long_messages_are_truncated(server, refused, letter):
+    newest(server).error_to_raise = Failure(StatusCode.INVALID_ARGUMENT, letter * 5000)
     code, message = refused(server.prediction.Predict, good())
     assert code == StatusCode.INVALID_ARGUMENT and message.endswith("...TRUNCATED")
     told = message.removesuffix("...TRUNCATED")
     assert set(told) == {letter} and 1020 < len(told.encode()) <= 1024
 
 
-def test_short_messages_are_whole():
-    assert shortened("x" * 1024) == "x" * 1024
-    assert shortened("") == "" and shortened("a lone \ud800") == "a lone ?"
+def test_short_messages_are_not_truncated():
+    assert truncated("x" * 1024) == "x" * 1024
+    assert truncated("") == "" and truncated("a lone \ud800") == "a lone ?"
 
 
-def test_what_nobody_expected_is_the_servers_failure_and_quotes_nothing(server, refused, capfd):
-    newest(server).breaks = ZeroDivisionError("the text of a request")
+def test_unexpected_exceptions_are_internal_errors(server, refused, capfd):
+    newest(server).error_to_raise = ZeroDivisionError("the text of a request")
     code, message = refused(server.prediction.Predict, good())
-    assert (code, message) == (StatusCode.INTERNAL, "The server failed. Its log says where.")
-    newest(server).breaks = None
+    assert (code, message) == (StatusCode.INTERNAL, "The server failed. See its log.")
+    newest(server).error_to_raise = None
     assert server.prediction.Predict(good()).model_spec.version.value == 2
     (line,) = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
     assert line["event"] == "internal_error" and line["error"] == "ZeroDivisionError"
@@ -92,13 +92,13 @@ def test_what_nobody_expected_is_the_servers_failure_and_quotes_nothing(server, 
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_no_message_is_the_clients_mistake(server, method):
+def test_invalid_messages_are_invalid_arguments(server, method):
     with pytest.raises(grpc.RpcError) as caught:
         server.channel.unary_unary(method)(b"\xff\xff\xff", timeout=10)
     assert caught.value.code() == StatusCode.INVALID_ARGUMENT and "The request is not a" in caught.value.details()
 
 
-def test_a_short_message_does_not_stand_for_much_work(server, refused):
+def test_short_messages_cannot_describe_large_tensors(server, refused):
     request = good()
     for index in range(1000):
         tensor = request.inputs[f"x{index}"]
@@ -112,7 +112,7 @@ def test_a_short_message_does_not_stand_for_much_work(server, refused):
     assert code == StatusCode.INVALID_ARGUMENT and "elements are not in the message" in message
 
 
-def test_requests_are_logged_where_that_is_wanted(start, capfd):
+def test_requests_are_logged_if_configured(start, capfd):
     with start(Models(half_plus_two(2)), log_requests=True) as server:
         server.prediction.Predict(good())
     (line,) = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
@@ -137,7 +137,7 @@ def mutated(body: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-def test_no_message_is_the_servers_fault_or_its_end(server):
+def test_any_message_is_answered(server):
     chance = random.Random(7)
     classify = ClassificationRequest()
     classify.model_spec.name, classify.model_spec.signature_name = "half_plus_two", "classify"

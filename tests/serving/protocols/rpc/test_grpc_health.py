@@ -1,4 +1,4 @@
-"""grpc.health.v1 follows what the server says of itself."""
+"""grpc.health.v1 reports the server's readiness."""
 
 import grpc
 import pytest
@@ -30,7 +30,7 @@ def test_an_unknown_service_is_not_found(server, refused):
     assert first.status == HealthCheckResponse.SERVICE_UNKNOWN
 
 
-def test_a_watcher_hears_of_changes_and_does_not_keep_a_server_from_ending(server):
+def test_a_watcher_receives_changes_and_does_not_block_shutdown(server):
     watched = HealthStub(server.channel).Watch(HealthCheckRequest(), timeout=10)
     assert next(watched).status == SERVING
     server.health.ready = False
@@ -42,7 +42,7 @@ def test_a_watcher_hears_of_changes_and_does_not_keep_a_server_from_ending(serve
     assert watched.code() == StatusCode.OK
 
 
-def test_a_watcher_that_leaves_is_forgotten(server):
+def test_a_disconnected_watcher_is_removed(server):
     watched = HealthStub(server.channel).Watch(HealthCheckRequest(), timeout=10)
     next(watched)
     watched.cancel()

@@ -32,18 +32,18 @@ def test_row_77_states_of_versions(server, refused):
     assert code == StatusCode.NOT_FOUND and message == "Could not find any versions of model foo"
 
 
-def test_row_57_a_label_is_not_looked_at(server):
+def test_row_57_a_label_is_ignored(server):
     assert len(server.model.GetModelStatus(asked(label="unknown")).model_version_status) == 2
 
 
-def test_a_failed_version_says_why(start):
+def test_a_failed_version_has_its_error(start):
     failed = half_plus_two(3, state=VersionState.END, error=Failure(StatusCode.DATA_LOSS, "saved_model.pb is cut"))
     with start(Models(failed)) as server:
         (one,) = server.model.GetModelStatus(asked()).model_version_status
         assert (one.state, one.status.error_code, one.status.error_message) == (50, 15, "saved_model.pb is cut")
 
 
-def test_row_78_another_list_of_models(server, refused):
+def test_row_78_reload_of_models(server, refused):
     request = ReloadConfigRequest()
     request.config.model_config_list.config.add(name="m", base_path="/models/m", model_platform="tensorflow")
     response = server.model.HandleReloadConfigRequest(request)
@@ -54,7 +54,7 @@ def test_row_78_another_list_of_models(server, refused):
     assert (code, message) == (StatusCode.INVALID_ARGUMENT, "a model has no base_path")
 
 
-def test_row_78_only_lists_of_models_are_taken(server, refused):
+def test_row_78_only_lists_of_models_are_accepted(server, refused):
     request = ReloadConfigRequest()
     code, message = refused(server.model.HandleReloadConfigRequest, request)
     assert code == StatusCode.INVALID_ARGUMENT and "Only ModelConfigList is currently supported" in message

@@ -1,4 +1,4 @@
-"""PredictionService over a real connection: what it answers and how it refuses."""
+"""PredictionService over a real connection: responses and failures."""
 
 import grpc
 import numpy as np
@@ -37,7 +37,7 @@ def values(response, name="y"):
     return tf.make_ndarray(response.outputs[name]).tolist()
 
 
-def test_row_62_the_answer_says_who_gave_it(server):
+def test_row_62_the_response_names_its_version(server):
     response = server.prediction.Predict(request(inputs=X))
     assert values(response) == [2.5, 3.0] and list(response.outputs["y"].float_val) == [2.5, 3.0]
     spec = response.model_spec
@@ -202,7 +202,7 @@ def test_row_79_several_signatures_answer_the_same_examples(server):
         (lambda sent: sent.ClearField("input"), "INVALID_ARGUMENT", "Input is empty."),
     ],
 )
-def test_row_79_tasks_that_do_not_fit_together(server, refused, change, code, message):
+def test_row_79_inconsistent_tasks(server, refused, change, code, message):
     sent = tasks(("regress", REGRESS), ("scores", CLASSIFY))
     change(sent)
     received, said = refused(server.prediction.MultiInference, sent)
@@ -230,16 +230,16 @@ def test_row_76_metadata(server, refused):
     assert not server.metrics.requests, "as in TF Serving, only what a model computes is counted"
 
 
-def test_a_request_has_so_many_rows_at_most(start, refused):
+def test_the_number_of_rows_is_limited(start, refused):
     with start(Models(half_plus_two(1)), max_rows=3) as server:
         assert len(values(server.prediction.Predict(request(inputs={"x": np.ones(3, np.float32)})))) == 3
-        said = (StatusCode.INVALID_ARGUMENT, "4 rows are more than this server takes at a time: 3")
+        said = (StatusCode.INVALID_ARGUMENT, "4 rows exceed the server's limit of 3 rows per request")
         assert refused(server.prediction.Predict, request(inputs={"x": np.ones(4, np.float32)})) == said
         assert refused(server.prediction.Classify, examples(numbers=range(4))) == said
         assert len(server.prediction.Classify(examples(numbers=range(3))).result.classifications) == 3
 
 
-def test_row_75_large_messages_are_taken_up_to_the_limit(start):
+def test_row_75_large_messages_are_accepted_up_to_the_limit(start):
     with start(Models(half_plus_two(1)), max_body_mib=6, max_rows=2**22) as server:
         options = [("grpc.max_receive_message_length", -1)]
         with grpc.insecure_channel(server.host, options=options) as channel:

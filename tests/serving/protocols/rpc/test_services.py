@@ -1,4 +1,4 @@
-"""The server around the services: who may call, over what, and what it survives."""
+"""The gRPC server: authentication, TLS, limits and robustness."""
 
 import contextlib
 import socket
@@ -33,7 +33,7 @@ def guarded(start, tmp_path):
         yield server
 
 
-def test_who_knows_the_token_may_call(guarded, refused):
+def test_clients_with_the_token_are_accepted(guarded, refused):
     status = guarded.model.GetModelStatus
     assert status(asked(), metadata=[("authorization", "Bearer s3cret")]).model_version_status
     for metadata in ([], [("authorization", "Bearer wrong")], [("authorization", "s3cret")]):
@@ -41,21 +41,21 @@ def test_who_knows_the_token_may_call(guarded, refused):
         assert code == StatusCode.UNAUTHENTICATED and "bearer token" in message.lower()
 
 
-def test_a_token_of_any_bytes_is_looked_at(guarded):
+def test_a_token_of_any_bytes_is_checked(guarded):
     answered = send(guarded, raw_call(PREDICT, metadata=[(b"authorization", b"Bearer \xff")]))
     assert b"grpc-status\x0216" in answered
 
 
-def test_health_is_told_to_everyone(guarded):
+def test_health_needs_no_token(guarded):
     assert HealthStub(guarded.channel).Check(HealthCheckRequest()).status == 1
 
 
-def test_an_unreadable_token_is_told_before_anything_is_served(start, tmp_path):
+def test_an_unreadable_token_fails_at_startup(start, tmp_path):
     with pytest.raises(ServingError, match="cannot read the token"), start(Models(), token_file=tmp_path / "none"):
         pass
 
 
-def test_tls_only_where_there_is_a_certificate(start, tmp_path):
+def test_tls_with_a_certificate(start, tmp_path):
     written, key = certificate.make(tmp_path)
     with start(Models(half_plus_two()), tls_certificate=written, tls_key=key) as server:
         trusted = grpc.ssl_channel_credentials(written.read_bytes())
@@ -65,7 +65,7 @@ def test_tls_only_where_there_is_a_certificate(start, tmp_path):
             server.model.GetModelStatus(asked(), timeout=10)
 
 
-def test_a_wrong_certificate_is_told_with_its_remedy(tmp_path):
+def test_an_invalid_certificate_is_reported_with_a_remedy(tmp_path):
     written, key = certificate.make(tmp_path)
     (tmp_path / "other").mkdir()
     _, other_key = certificate.make(tmp_path / "other")
@@ -128,12 +128,12 @@ PREDICT = b"/tensorflow.serving.PredictionService/Predict"
         bytes(range(256)) * 8,
     ],
 )
-def test_no_bytes_end_the_server(server, sent):
+def test_any_bytes_leave_the_server_running(server, sent):
     send(server, sent)
     assert server.model.GetModelStatus(asked(), timeout=10).model_version_status
 
 
-def test_connections_beyond_the_limit_are_closed_and_the_others_go_on(start):
+def test_connections_beyond_the_limit_are_closed(start):
     with start(Models(half_plus_two()), max_connections=2) as server:
         address = ("127.0.0.1", server.port)
         with socket.create_connection(address), socket.create_connection(address) as second:

@@ -1,4 +1,4 @@
-"""REST as an ASGI application: TF Serving's paths, OpenAI's for texts, health, metrics, and the page."""
+"""The ASGI application: TF Serving's REST API, OpenAI's API, health, metrics, and the page for browsers."""
 
 import asyncio
 import contextlib
@@ -14,11 +14,11 @@ from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.logs import log_error
 from tfattn.serving.monitoring.metrics import CONTENT_TYPE, Metrics
 from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rest.accounts import Accounts
+from tfattn.serving.protocols.rest.authenticator import Authenticator
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
-from tfattn.serving.protocols.rest.callers import Callers
 from tfattn.serving.protocols.rest.methods import Methods, RestRequest
-from tfattn.serving.protocols.rest.openai.texts import Texts
+from tfattn.serving.protocols.rest.openai.routes import OpenAIRoutes
+from tfattn.serving.protocols.rest.request_metrics import RequestMetrics
 from tfattn.serving.protocols.rest.response import Response, StreamedResponse, error_body, failure_response
 from tfattn.serving.protocols.rest.routes import CALLS, is_api, route
 from tfattn.serving.section import Serving
@@ -34,7 +34,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class BrowserPage(Protocol):
-    """The contract of the page for browsers: files, and data for clients that may ask the models."""
+    """The interface of the page for browsers: public files, and data for authenticated clients."""
 
     files: Mapping[bytes, Response]
 
@@ -47,11 +47,11 @@ class Application:
     """The application for an ASGI server.
 
     Args:
-        models: what is served.
-        serving: the settings.
-        metrics: what counts.
-        health: what the server says of itself.
-        page: what stands at other paths.
+        models: the served models.
+        serving: the server's settings.
+        metrics: the server's metrics.
+        health: the server's health.
+        page: the page for browsers, at other paths.
 
     Raises:
         ServingError: the token cannot be read.
@@ -59,12 +59,17 @@ class Application:
 
     def __init__(self, models: Models, serving: Serving, *, metrics: Metrics, health: Health, page: BrowserPage):
         self._serving, self._health, self._page = serving, health, page
-        self._callers, self._accounts = Callers(serving), Accounts(models, serving, metrics)
+        self._authenticator, self._request_metrics = Authenticator(serving), RequestMetrics(models, serving, metrics)
         self._methods = Methods(models, serving)
-        self._texts = Texts(
-            models, serving, callers=self._callers, accounts=self._accounts, metrics=metrics, health=health
+        self._openai = OpenAIRoutes(
+            models,
+            serving,
+            authenticator=self._authenticator,
+            request_metrics=self._request_metrics,
+            metrics=metrics,
+            health=health,
         )
-        self._others: dict[bytes, Callable[[], Response]] = {
+        self._static: dict[bytes, Callable[[], Response]] = {
             METRICS_PATH: lambda: Response(200, metrics.text(), CONTENT_TYPE.encode()),
             **{path: lambda response=response: response for path, response in page.files.items()},
         }
@@ -75,12 +80,12 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            response = await self._response(scope, receive)
+            response = await self._respond(scope, receive)
         except Disconnected:
             return
         except Exception as error:
             log_error(error, entrypoint="REST")
-            response = Response(500, error_body("The server failed. Its log says where."))
+            response = Response(500, error_body("The server failed. See its log."))
         headers = list(response.headers)
         if response.content_type:
             headers.append((b"content-type", response.content_type))
@@ -96,37 +101,39 @@ class Application:
         await send({**start, "headers": [(b"content-length", str(len(response.body)).encode()), *headers]})
         await send({"type": "http.response.body", "body": response.body})
 
-    async def _response(self, scope: Scope, receive: Receive) -> Response | StreamedResponse:
+    async def _respond(self, scope: Scope, receive: Receive) -> Response | StreamedResponse:
         method, path, query = scope["method"], scope["raw_path"], scope["query_string"]
         headers = dict(scope["headers"])
         is_read = method in ("GET", "HEAD")
         if is_read and path in self._health_paths:
             return self._health_paths[path]()
-        if is_read and (path in self._others or self._page.has_data(path)):
-            return await self._looked_up(method, path, headers)
+        if is_read and (path in self._static or self._page.has_data(path)):
+            return await self._read_page(method, path, headers)
         if not is_api(path):
             return self._not_found(path)
         if method == "OPTIONS":
             return _preflight(headers)
-        if self._texts.has(method, path, headers):
-            return await self._texts.respond(method, path, headers, receive)
-        return await self._called(method, path + b"?" + query if query else path, headers, receive)
+        if self._openai.has(method, path, headers):
+            return await self._openai.respond(method, path, headers, receive)
+        return await self._call_method(method, path + b"?" + query if query else path, headers, receive)
 
-    async def _called(self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Response:
-        """Make the response of one of TF Serving's paths."""
-        start = time.perf_counter()  # uvloop's own time stands still within a turn
+    async def _call_method(
+        self, method: str, target: bytes, headers: Mapping[bytes, bytes], receive: Receive
+    ) -> Response:
+        """Respond to a request of TF Serving's API."""
+        start = time.perf_counter()  # uvloop's clock does not advance within an iteration
         request, code = RestRequest(), StatusCode.OK
         try:
-            self._callers.check(method, headers)
+            self._authenticator.check(method, headers)
             request.route = route(method, target)
-            return Response(200, await self._in_time(request, headers, receive))
+            return Response(200, await self._respond_in_time(request, headers, receive))
         except Failure as failure:
             code = failure.code
             return failure_response(failure)
         except Disconnected:
             code = StatusCode.CANCELLED
             raise
-        except asyncio.CancelledError:  # the server does not wait any longer
+        except asyncio.CancelledError:  # the grace period of the shutdown is over
             code = StatusCode.UNAVAILABLE
             return failure_response(Failure(code, "The server ended before it could answer"))
         except Exception:
@@ -134,9 +141,9 @@ class Application:
             raise
         finally:
             api, model = (request.route.api, request.route.model) if request.route else ("", None)
-            self._accounts.tell(api, model, request.version, code, time.perf_counter() - start)
+            self._request_metrics.record(api, model, request.version, code, time.perf_counter() - start)
 
-    async def _in_time(self, request: RestRequest, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+    async def _respond_in_time(self, request: RestRequest, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         if request.route.api not in CALLS:
             return await self._methods.respond(request)
         request.body = await read_body(receive, headers, self._serving)
@@ -148,7 +155,7 @@ class Application:
             raise Failure(StatusCode.DEADLINE_EXCEEDED, "The request took too long to be answered") from None
 
     def _cors_headers(self) -> list[tuple[bytes, bytes]]:
-        allowed = b"Content-Type, Authorization" if self._callers.need_token else b"Content-Type"
+        allowed = b"Content-Type, Authorization" if self._authenticator.needs_token else b"Content-Type"
         return [
             (b"access-control-allow-origin", b"*"),
             (b"access-control-allow-methods", b"POST, GET"),
@@ -158,16 +165,16 @@ class Application:
     def _ready(self) -> Response:
         if self._health.ready:
             return Response(200, b'{"ready": true}')
-        why = "The server is about to end" if self._health.draining else "Not every model is available"
+        why = "The server is shutting down" if self._health.draining else "Not every model is available"
         return Response(503, json.dumps({"ready": False, "error": why}).encode())
 
-    async def _looked_up(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> Response:
-        """Make the response of a file of the page, of metrics, or of what the page shows of models."""
+    async def _read_page(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> Response:
+        """Respond with metrics, or with a file or data of the page."""
         try:
-            if path in self._others:
-                self._callers.check_site(headers)
-                return self._others[path]()
-            self._callers.check(method, headers)
+            if path in self._static:
+                self._authenticator.check_site(headers)
+                return self._static[path]()
+            self._authenticator.check(method, headers)
             return Response(200, await self._page.data(path))
         except Failure as failure:
             return failure_response(failure)
@@ -179,7 +186,7 @@ class Application:
 
 
 async def _stream(response: StreamedResponse, receive: Receive, send: Send) -> None:
-    """Send a response piece by piece, as far as the client stays; what breaks off is left without its end."""
+    """Send a streamed response until the client disconnects; a failed stream has no final message."""
     try:
         async with contextlib.aclosing(response.pieces) as pieces, unless_disconnected(receive):
             await send({"type": "http.response.body", "body": response.first, "more_body": True})
@@ -195,5 +202,5 @@ async def _stream(response: StreamedResponse, receive: Receive, send: Send) -> N
 
 def _preflight(headers: Mapping[bytes, bytes]) -> Response:
     origin = headers.get(b"origin", b"")
-    is_right = b"http://" in origin or b"https://" in origin
-    return Response(200 if is_right else 400, b"", content_type=b"")
+    is_valid = b"http://" in origin or b"https://" in origin
+    return Response(200 if is_valid else 400, b"", content_type=b"")

@@ -1,4 +1,4 @@
-"""The body of a request, read whole and inflated, within limits; and what comes behind it: that the client goes."""
+"""Reading of request bodies within limits, and detection of clients that disconnect."""
 
 import asyncio
 import contextlib
@@ -17,46 +17,46 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class Disconnected(Exception):
-    """Raised when the client has gone."""
+    """Raised when the client has disconnected."""
 
 
 async def read_body(receive: Receive, headers: Mapping[bytes, bytes], serving: Serving) -> bytes:
-    """Read a body.
+    """Read and decompress a body.
 
     Args:
-        receive: as ASGI gives it.
-        headers: the request's, with names in lower case.
-        serving: the settings.
+        receive: the ASGI callable.
+        headers: the request's headers, with names in lower case.
+        serving: the server's settings.
 
     Returns:
-        the body; empty where it should be gzip and is not, as in TF Serving.
+        The body; empty if it claims to be gzip and is not, like in TF Serving.
 
     Raises:
-        HttpFailure: 413, it is too large, as it is or inflated; 400, it is compressed more than anything but an attack;
-            408, no further piece came within `slow_client_seconds`.
-        Disconnected: the client has gone.
+        HttpFailure: 413, the body is too large, compressed or not; 400, its compression ratio exceeds the limit; 408,
+            no further part arrived within `slow_client_seconds`.
+        Disconnected: the client has disconnected.
     """
     if int(headers.get(b"content-length", b"0")) > serving.max_body_mib * 2**20:
         raise _too_large(serving)
     try:
-        async with asyncio.timeout(serving.slow_client_seconds) as patience:
-            body = await _read(receive, serving, patience)
+        async with asyncio.timeout(serving.slow_client_seconds) as timeout:
+            body = await _read(receive, serving, timeout)
     except TimeoutError:
         raise HttpFailure(408, StatusCode.DEADLINE_EXCEEDED, "The body came too slowly") from None
     if b"gzip" in headers.get(b"content-encoding", b"").lower():
-        return await asyncio.to_thread(_inflated, body, serving)
+        return await asyncio.to_thread(_decompress, body, serving)
     return body
 
 
 @contextlib.asynccontextmanager
 async def unless_disconnected(receive: Receive) -> AsyncIterator[None]:
-    """Give up what the block does as soon as the client goes.
+    """Cancel the block as soon as the client disconnects.
 
     Args:
-        receive: as ASGI gives it, once the body is read: what comes then is that the client goes.
+        receive: the ASGI callable, after the body has been read: its next message is the disconnection.
 
     Raises:
-        Disconnected: the client has gone.
+        Disconnected: the client has disconnected.
     """
     work, is_over = asyncio.current_task(), False
 
@@ -78,34 +78,34 @@ async def unless_disconnected(receive: Receive) -> AsyncIterator[None]:
         gone.cancel()
 
 
-async def _read(receive: Receive, serving: Serving, patience: asyncio.Timeout) -> bytes:
-    most = serving.max_body_mib * 2**20
-    pieces, size, goes_on = [], 0, True
-    while goes_on:
+async def _read(receive: Receive, serving: Serving, timeout: asyncio.Timeout) -> bytes:
+    limit = serving.max_body_mib * 2**20
+    pieces, size, has_more = [], 0, True
+    while has_more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
-        goes_on = message.get("more_body", False)
+        has_more = message.get("more_body", False)
         piece = message.get("body", b"")
         pieces.append(piece)
         size += len(piece)
-        if size > most:
+        if size > limit:
             raise _too_large(serving)
-        if piece and goes_on:
-            patience.reschedule(asyncio.get_running_loop().time() + serving.slow_client_seconds)
+        if piece and has_more:
+            timeout.reschedule(asyncio.get_running_loop().time() + serving.slow_client_seconds)
     return b"".join(pieces)
 
 
-def _inflated(body: bytes, serving: Serving) -> bytes:
-    most = min(serving.max_body_mib * 2**20, serving.max_gzip_ratio * len(body))
+def _decompress(body: bytes, serving: Serving) -> bytes:
+    limit = min(serving.max_body_mib * 2**20, serving.max_gzip_ratio * len(body))
     inflate = zlib.decompressobj(_GZIP)
     try:
-        inflated = inflate.decompress(body, most + 1)
+        inflated = inflate.decompress(body, limit + 1)
     except zlib.error:
         return b""
     if len(inflated) > serving.max_body_mib * 2**20:
         raise _too_large(serving)
-    if len(inflated) > most:
+    if len(inflated) > limit:
         message = f"A body inflates to more than {serving.max_gzip_ratio} times its size"
         raise HttpFailure(400, StatusCode.INVALID_ARGUMENT, message)
     return inflated if inflate.eof and not inflate.unused_data else b""

@@ -1,7 +1,7 @@
-"""A JSON value as a dense tensor: lists of equal sizes down to one depth, and there values of one type.
+"""Conversion of JSON values to dense tensors: nested lists of equal sizes with leaves of one type at one depth.
 
-What is well-formed is converted without a look at each value from Python. Only what is not is walked through, to say
-what is wrong with it in TF Serving's words.
+Valid values are converted without a Python loop over values. Only invalid values are traversed, for TF Serving's error
+message.
 """
 
 import base64
@@ -17,35 +17,35 @@ from tfattn.serving.api.tensors import strings, type_name
 from tfattn.serving.protocols.rest.parse import Spelled, check_size
 from tfattn.serving.protocols.rest.quoting import kind, quote
 
-MOST_DIMENSIONS = 64  # of an array
+MAX_DIMENSIONS = 64  # of a NumPy array
 
-# The types of values that tensors take.
-_NUMBERS, _WHOLE, _TRUTHS, _TEXTS = {float, int, Spelled}, {int}, {bool}, {str, dict}
+# The Python types that tensors of each dtype accept.
+_NUMBERS, _INTEGERS, _BOOLEANS, _TEXTS = {float, int, Spelled}, {int}, {bool}, {str, dict}
 _LEAVES: dict[tf.DType, set[type]] = {
     **dict.fromkeys((tf.float32, tf.float64), _NUMBERS),
-    **dict.fromkeys((tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint32, tf.uint64), _WHOLE),
-    tf.bool: _TRUTHS,
+    **dict.fromkeys((tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint32, tf.uint64), _INTEGERS),
+    tf.bool: _BOOLEANS,
     tf.string: _TEXTS,
 }
-_NARROW = (tf.int8, tf.int16, tf.uint8)  # what TF Serving reads as int32, and cuts
+_NARROW = (tf.int8, tf.int16, tf.uint8)  # TF Serving reads them as int32 and truncates
 
 
 def dense(value: Any, dtype: tf.DType, *, cut_integers: bool) -> np.ndarray | None:
-    """Make the array of a JSON value.
+    """Convert a JSON value to an array.
 
     Args:
-        value: as `parse` gives it.
-        dtype: the type of the array. Floats take integers too, and become infinite where they are too big for float32;
-            strings are `bytes` objects, from texts or from objects such as {"b64": "aGVsbG8="}.
-        cut_integers: whether integers that fit int32, but not a narrower type, are cut to it rather than refused.
+        value: a parsed JSON value.
+        dtype: the type of the array. Float types accept integers, and numbers too large for float32 become infinite.
+            Strings become `bytes` objects, from texts or objects such as {"b64": "aGVsbG8="}.
+        cut_integers: whether integers that fit int32, but not a narrower type, are truncated rather than refused.
 
     Returns:
-        the array, or None where the value is no such tensor: `check` says why.
+        The array, or None if the value is not such a tensor; `check` raises the reason.
     """
     shape: list[int] = []
     leaves = [value]
     while leaves and type(leaves[0]) is list:
-        if set(map(type, leaves)) != {list} or len(shape) == MOST_DIMENSIONS:
+        if set(map(type, leaves)) != {list} or len(shape) == MAX_DIMENSIONS:
             return None
         sizes = set(map(len, leaves))
         if len(sizes) > 1:
@@ -57,37 +57,37 @@ def dense(value: Any, dtype: tf.DType, *, cut_integers: bool) -> np.ndarray | No
 
 
 def check(value: Any, dtype: tf.DType, *, cut_integers: bool) -> tuple[int, list[int]]:
-    """Walk through a value from its beginning to find what is wrong with it.
+    """Check a value recursively and raise the failure of its first invalid element.
 
     Args:
-        value, dtype, cut_integers: as for `dense`.
+        value, dtype, cut_integers: see `dense`.
 
     Returns:
-        the number of its leaves, and its shape.
+        The number of leaves and the shape of the value.
 
     Raises:
-        Failure: INVALID_ARGUMENT, it is no such tensor; UNIMPLEMENTED, JSON cannot say values of this type.
+        Failure: INVALID_ARGUMENT, the value is not such a tensor; UNIMPLEMENTED, JSON has no values of this type.
     """
     shape: list[int] = []
     first = value
     while type(first) is list:
         shape.append(len(first))
-        if len(shape) > MOST_DIMENSIONS:
-            raise invalid(f"JSON Value: {quote(value)} has more than {MOST_DIMENSIONS} dimensions")
+        if len(shape) > MAX_DIMENSIONS:
+            raise invalid(f"JSON Value: {quote(value)} has more than {MAX_DIMENSIONS} dimensions")
         first = first[0] if first else None
     return _check_level(value, 0, shape, dtype, cut_integers), shape
 
 
 def is_b64(value: Any) -> bool:
-    """Tell whether a value is base64 bytes: an object with the one key b64, which holds a string."""
+    """Return whether a value is base64 data: an object with the single key b64 and a string."""
     return type(value) is dict and len(value) == 1 and type(value.get("b64")) is str
 
 
 def decode_b64(value: Any) -> bytes:
-    """Decode the bytes of such an object; padding and white space do not matter.
+    """Decode a base64 object; padding and white space are optional.
 
     Raises:
-        Failure: INVALID_ARGUMENT, it is no such object, or what it holds is not base64.
+        Failure: INVALID_ARGUMENT, the value is not a base64 object, or its string is not base64.
     """
     if not is_b64(value):
         raise invalid(f"JSON Value: {quote(value)} not formatted correctly for base64 data")
@@ -103,18 +103,18 @@ def decode_b64(value: Any) -> bytes:
 def _array(leaves: list[Any], dtype: tf.DType, cut_integers: bool) -> np.ndarray | None:
     if not leaves:
         return np.empty(0, dtype.as_numpy_dtype)
-    taken = _LEAVES.get(dtype, set())
-    if not set(map(type, leaves)) <= taken:
+    accepted = _LEAVES.get(dtype, set())
+    if not set(map(type, leaves)) <= accepted:
         return None
     try:
-        if taken is _TEXTS:
+        if accepted is _TEXTS:
             return strings([_text(leaf) for leaf in leaves])
-        if taken is _NUMBERS:
+        if accepted is _NUMBERS:
             return _floats(leaves, dtype.as_numpy_dtype)
         if cut_integers and dtype in _NARROW:
             return np.array(leaves, np.int32).astype(dtype.as_numpy_dtype)
         return np.array(leaves, dtype.as_numpy_dtype)
-    except (Failure, OverflowError):  # no base64, or an integer that does not fit
+    except (Failure, OverflowError):  # invalid base64, or an integer out of range
         return None
 
 
@@ -150,17 +150,17 @@ def _check_level(value: Any, level: int, shape: list[int], dtype: tf.DType, cut_
 
 
 def _check_leaf(value: Any, dtype: tf.DType, cut_integers: bool) -> None:
-    taken = _LEAVES.get(dtype)
-    if taken is None and type(value) is not dict:
+    accepted = _LEAVES.get(dtype)
+    if accepted is None and type(value) is not dict:
         message = f"Conversion of JSON Value: {quote(value)} to type: {type_name(dtype)}"
         raise Failure(StatusCode.UNIMPLEMENTED, message)
-    is_wrong = taken is None or type(value) not in taken
-    if taken is _WHOLE and not is_wrong:
+    is_wrong = accepted is None or type(value) not in accepted
+    if accepted is _INTEGERS and not is_wrong:
         limits = tf.int32 if cut_integers and dtype in _NARROW else dtype
         is_wrong = not limits.min <= value <= limits.max
     if is_wrong:
         raise invalid(f"JSON Value: {quote(value)} Type: {kind(value)} is not of expected type: {type_name(dtype)}")
-    if taken is _NUMBERS:
+    if accepted is _NUMBERS:
         check_size(value)
-    elif taken is _TEXTS:
+    elif accepted is _TEXTS:
         _text(value)

@@ -1,4 +1,4 @@
-"""Requests to classify or regress, as serialized tf.Examples, and their answers."""
+"""Classify and regress requests as serialized tf.Examples, and their responses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,23 +9,23 @@ from tensorflow.core.example.example_pb2 import Example
 from tensorflow.core.example.feature_pb2 import Feature
 
 from tfattn.serving.api.failure import invalid
-from tfattn.serving.protocols.rest.decimals import shortest
 from tfattn.serving.protocols.rest.dense import decode_b64, is_b64
 from tfattn.serving.protocols.rest.parse import check_size
 from tfattn.serving.protocols.rest.quoting import kind, quote
+from tfattn.serving.protocols.rest.shortest_floats import shortest_floats
 
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 
 
 def read(document: Mapping[str, Any], *, max_rows: int) -> list[bytes]:
-    """Read the examples of a body, each with the features of its `context` that it has not itself.
+    """Read the examples of a body. Features of the `context` are defaults for each example.
 
     Args:
-        document: as `parse` gives it.
-        max_rows: the most examples.
+        document: a parsed JSON object.
+        max_rows: the maximum number of examples.
 
     Raises:
-        Failure: INVALID_ARGUMENT, it holds none, or features that no tf.Example can hold.
+        Failure: INVALID_ARGUMENT, there are no examples, or a feature is not valid in a tf.Example.
     """
     context = _example(document["context"]) if "context" in document else b""
     if "examples" not in document:
@@ -38,32 +38,32 @@ def read(document: Mapping[str, Any], *, max_rows: int) -> list[bytes]:
     if not examples:
         raise invalid(f"JSON Value: {quote(document)} 'examples' value is an empty array")
     if len(examples) > max_rows:
-        raise invalid(f"{len(examples)} examples are more than this server takes at a time: {max_rows}")
-    # Two serialized messages, one after the other, are the one merged into the other.
+        raise invalid(f"{len(examples)} examples exceed the server's limit of {max_rows} examples per request")
+    # The concatenation of two serialized messages is their merged message.
     return [context + _example(example) for example in examples]
 
 
 def write_classes(classes: Sequence[Sequence[tuple[str, float]]]) -> bytes:
-    """Write the response to a request to classify.
+    """Serialize the response to a classify request.
 
     Args:
-        classes: for each example its labels and float32 scores.
+        classes: the labels and float32 scores of each example.
     """
-    scores = iter(_written([score for row in classes for _, score in row]))
+    scores = iter(_shortest([score for row in classes for _, score in row]))
     return json.dumps({"results": [[[label, next(scores)] for label, _ in row] for row in classes]}).encode()
 
 
 def write_values(values: Sequence[float]) -> bytes:
-    """Write the response to a request to regress.
+    """Serialize the response to a regress request.
 
     Args:
         values: a float32 number for each example.
     """
-    return json.dumps({"results": _written(values)}).encode()
+    return json.dumps({"results": _shortest(values)}).encode()
 
 
-def _written(numbers: Sequence[float]) -> list[float]:
-    return shortest(np.array(numbers, np.float32)).tolist()
+def _shortest(numbers: Sequence[float]) -> list[float]:
+    return shortest_floats(np.array(numbers, np.float32)).tolist()
 
 
 def _example(value: Any) -> bytes:
@@ -93,10 +93,10 @@ def _add(value: Any, name: str, feature: Feature) -> None:
         _values(feature, "int64", name).append(int(value))
 
 
-def _values(feature: Feature, wanted: str, name: str) -> Any:
-    """Return the list of a feature's values, of the kind that it has if it has any."""
+def _values(feature: Feature, expected_kind: str, name: str) -> Any:
+    """Return the value list of a feature, checking that the feature has no values of another kind."""
     present = feature.WhichOneof("kind")
-    if present not in (None, f"{wanted}_list"):
+    if present not in (None, f"{expected_kind}_list"):
         expected = present.removesuffix("_list")
         raise invalid(f"Unexpected element type in feature: {name} expecting type: {expected}")
-    return getattr(feature, f"{wanted}_list").value
+    return getattr(feature, f"{expected_kind}_list").value

@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it, with limits on what a client may send and how long it may take, and errors in JSON."""
+"""The HTTP protocol of uvicorn, with limits on size and time and with errors in JSON."""
 
 import asyncio
 import functools
@@ -9,14 +9,14 @@ from typing import Any
 import httptools
 
 from tfattn.serving.protocols.rest.response import JSON, error_body
-from tfattn.serving.protocols.rest.uvicorn_insides import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from tfattn.serving.protocols.rest.uvicorn_internals import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from tfattn.serving.section import Serving
 
-MOST_HEADERS = 100
-MOST_WAITING = 100  # requests that a client sent before the one that is answered now
-# A connection that is closed while bytes of the client are under way is reset, and the client may never read why.
+MAX_HEADERS = 100
+MAX_PIPELINED = 100  # requests of a client that wait behind the running request
+# Closing a connection while the client still sends resets it, and the client may never read the error.
 LINGER_SECONDS = 1.0
-MOST_LINGERING = 100
+MAX_LINGERING = 100
 
 _UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:", re.IGNORECASE)
 
@@ -30,10 +30,10 @@ class _TooMany(Exception):
 
 
 def http_protocol(serving: Serving) -> Callable[..., asyncio.Protocol]:
-    """Make the class of uvicorn's connections, for `Config(http=...)`, to go with `ws="none"`.
+    """Create the factory of uvicorn's connections for `Config(http=..., ws="none")`.
 
     Args:
-        serving: the settings.
+        serving: the server's settings.
     """
     return functools.partial(HttpProtocol, serving=serving, lingering=set())
 
@@ -41,13 +41,13 @@ def http_protocol(serving: Serving) -> Callable[..., asyncio.Protocol]:
 class HttpProtocol(HttpToolsProtocol):
     """One HTTP connection.
 
-    Malformed HTTP is answered with 400, a head that is too large with 431, one that is not complete in time with 408,
-    a connection too many with 503; whoever does not read an answer in time is cut off.
+    Malformed HTTP is answered with 400, a too large head with 431, a head that is not complete in time with 408, and a
+    connection beyond the limit with 503. A client that does not read its response in time is disconnected.
 
     Args:
-        serving: the settings.
-        lingering: the connections that have been refused and not yet closed, of all protocols.
-        arguments: uvicorn's own.
+        serving: the server's settings.
+        lingering: the refused connections of all protocols that are not yet closed.
+        arguments: the arguments of uvicorn.
     """
 
     def __init__(self, *, serving: Serving, lingering: set["HttpProtocol"], **arguments: Any):
@@ -57,10 +57,10 @@ class HttpProtocol(HttpToolsProtocol):
         self._most_head = serving.max_header_kib * 1024
         self._in_head = False
         self._in_message = False
-        self._head = 0  # bytes of the present head that the parser has told of
-        self._unfinished = 0  # bytes of it in pieces that did not complete it
+        self._head = 0  # bytes of the current head that the parser has reported
+        self._unfinished = 0  # bytes of it in chunks that did not complete it
         self._is_refused = False
-        self._answered: RequestResponseCycle | None = None  # not `cycle`, which is the last that was sent
+        self._answered: RequestResponseCycle | None = None  # the running request; `cycle` is the latest
         self._late: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
 
@@ -122,7 +122,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        if len(self.pipeline) >= MOST_WAITING:
+        if len(self.pipeline) >= MAX_PIPELINED:
             raise _TooMany
         super().on_headers_complete()
 
@@ -148,11 +148,11 @@ class HttpProtocol(HttpToolsProtocol):
             self._stuck.cancel()
 
     def _check_head(self) -> None:
-        if max(self._head, self._unfinished) > self._most_head or len(self.headers) > MOST_HEADERS:
+        if max(self._head, self._unfinished) > self._most_head or len(self.headers) > MAX_HEADERS:
             raise _TooLarge
 
     def _keep_time(self) -> None:
-        """Run a timer while it is the client's turn: uvicorn's between requests, ours once it sends something."""
+        """Run a timer while the server waits for the client: uvicorn's between requests, this class's within one."""
         is_clients_turn = self._in_head or self.cycle is None or self.cycle.response_complete
         if not is_clients_turn and self._late is not None:
             self._late.cancel()
@@ -167,16 +167,16 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
-        """Read no more of this connection, and close it once all requests are answered."""
+        """Stop reading from this connection, and close it once all requests are answered."""
         self._is_refused = True
         if self.cycle is not None and not self.cycle.response_complete:
-            if not self.cycle.more_body:  # what is wrong is the next request
+            if not self.cycle.more_body:  # the invalid request is the next
                 self.cycle.keep_alive = False
                 return
-            if self.pipeline:  # others are answered first, and then nobody asks any more
+            if self.pipeline:  # earlier requests are still answered
                 self.pipeline.popleft()
                 return
-            self.cycle.disconnected = True  # of its body the rest cannot be read
+            self.cycle.disconnected = True  # the rest of its body cannot be read
             self.cycle.message_event.set()
         body = error_body(message)
         self.transport.write(
@@ -184,7 +184,7 @@ class HttpProtocol(HttpToolsProtocol):
             % (STATUS_LINE[status], JSON, len(body), body)
         )
         self.connections.discard(self)
-        if self.transport.can_write_eof() and len(self._lingering) < MOST_LINGERING:
+        if self.transport.can_write_eof() and len(self._lingering) < MAX_LINGERING:
             self._lingering.add(self)
             self.transport.write_eof()
             self.loop.call_later(LINGER_SECONDS, self.transport.close)
@@ -193,6 +193,6 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 def _without_upgrade(data: bytes) -> bytes:
-    """Remove the offer of another protocol from a head, because the parser would accept it and not read the body."""
+    """Hide a protocol upgrade in a head, because the parser would accept it and not read the body."""
     head, blank, body = data.partition(b"\r\n\r\n")
     return _UPGRADE.sub(b"\r\nx-upgrade:", head) + blank + body

@@ -1,4 +1,4 @@
-"""The methods behind TF Serving's paths."""
+"""The methods of TF Serving's REST API."""
 
 import asyncio
 import json
@@ -18,19 +18,19 @@ from tfattn.serving.protocols.rest.predict_request import InputParser, find_sign
 from tfattn.serving.protocols.rest.routes import METADATA, STATUS, Route
 from tfattn.serving.section import Serving
 
-_AS_TF_SERVING = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
+_JSON_OPTIONS = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
 
 Value = TypeVar("Value")
 
 
 @dataclass
 class RestRequest:
-    """One request over REST.
+    """A REST request.
 
     Attributes:
-        route: what it asks for; None where that makes no sense.
-        body: its body.
-        deadline: when nobody waits for the answer any more, in the event loop's time.
+        route: the method and the model; None if the path is malformed.
+        body: the body of the request.
+        deadline: the time in the event loop's clock after which the request fails.
         version: the version that answers, once it is found.
     """
 
@@ -44,16 +44,16 @@ class Methods:
     """The methods of TF Serving's REST API.
 
     Args:
-        models: what is served.
-        serving: the settings.
+        models: the served models.
+        serving: the server's settings.
     """
 
     def __init__(self, models: Models, serving: Serving):
         self._models = models
         self._serving = serving
-        # Python reads and writes JSON in one thread at a time: a second one would only take memory.
-        self._aside = asyncio.Lock()
-        self._by_api = {
+        # The GIL serializes JSON conversions, so a second one at a time would only use memory.
+        self._json_lock = asyncio.Lock()
+        self._methods = {
             "predict": self._predict,
             "classify": self._classify,
             "regress": self._regress,
@@ -62,15 +62,15 @@ class Methods:
         }
 
     async def respond(self, request: RestRequest) -> bytes:
-        """Make the body of the response.
+        """Return the body of the response.
 
         Raises:
-            Failure: the request cannot be answered; says why.
+            Failure: the request cannot be answered.
         """
-        return await self._by_api[request.route.api](request)
+        return await self._methods[request.route.api](request)
 
     async def _predict(self, request: RestRequest) -> bytes:
-        document = await self._parsed(request)
+        document = await self._parse(request)
         name = signature_name(document)
         version = self._find(request)
         with version.use():
@@ -80,24 +80,24 @@ class Methods:
                 cut_integers="integer_range" in self._serving.as_tf_serving,
             )
             parsed = await self._convert(len(request.body) > LARGE, parser.parse, document)
-            del document  # which may be many times the body's size, while the model takes its time
+            del document  # frees a multiple of the body's size while the model computes
             _, outputs = await core.predict(version, name, parsed.inputs, deadline=request.deadline)
         return await self._convert(
             predict_response.is_large(outputs),
             predict_response.write,
             outputs,
-            by_rows=parsed.by_rows,
+            row_format=parsed.row_format,
             texts_as_b64="bytes_as_b64" not in self._serving.as_tf_serving,
         )
 
     async def _classify(self, request: RestRequest) -> bytes:
-        name, serialized = await self._examples(request)
+        name, serialized = await self._read_examples(request)
         return examples.write_classes(
             await core.classify(self._find(request), name, serialized, deadline=request.deadline)
         )
 
     async def _regress(self, request: RestRequest) -> bytes:
-        name, serialized = await self._examples(request)
+        name, serialized = await self._read_examples(request)
         return examples.write_values(
             await core.regress(self._find(request), name, serialized, deadline=request.deadline)
         )
@@ -105,25 +105,25 @@ class Methods:
     async def _status(self, request: RestRequest) -> bytes:
         # Of all versions where the path has a label, as in TF Serving.
         status = core.model_status(self._models, request.route.model, request.route.version)
-        return MessageToJson(status, **_AS_TF_SERVING).encode()
+        return MessageToJson(status, **_JSON_OPTIONS).encode()
 
     async def _metadata(self, request: RestRequest) -> bytes:
         response = core.metadata(self._find(request))
         signatures = SignatureDefMap()
         response.metadata["signature_def"].Unpack(signatures)
         parts = {
-            "model_spec": MessageToDict(response.model_spec, **_AS_TF_SERVING),
-            "metadata": {"signature_def": MessageToDict(signatures, **_AS_TF_SERVING)},
+            "model_spec": MessageToDict(response.model_spec, **_JSON_OPTIONS),
+            "metadata": {"signature_def": MessageToDict(signatures, **_JSON_OPTIONS)},
         }
         return json.dumps(parts).encode()
 
-    async def _parsed(self, request: RestRequest) -> dict:
+    async def _parse(self, request: RestRequest) -> dict:
         return await self._convert(
             len(request.body) > LARGE, parse, request.body, max_nesting=self._serving.max_nesting
         )
 
-    async def _examples(self, request: RestRequest) -> tuple[str, list[bytes]]:
-        document = await self._parsed(request)
+    async def _read_examples(self, request: RestRequest) -> tuple[str, list[bytes]]:
+        document = await self._parse(request)
         name = signature_name(document)
         large = len(request.body) > LARGE
         return name, await self._convert(large, examples.read, document, max_rows=self._serving.max_rows)
@@ -131,10 +131,10 @@ class Methods:
     async def _convert(
         self, is_large: bool, function: Callable[..., Value], *arguments: object, **options: object
     ) -> Value:
-        """Call a function: here, or in a thread where it takes long."""
+        """Call a function, in a thread if its data is large."""
         if not is_large:
             return function(*arguments, **options)
-        async with self._aside:
+        async with self._json_lock:
             return await asyncio.to_thread(function, *arguments, **options)
 
     def _find(self, request: RestRequest) -> Version:

@@ -1,8 +1,8 @@
-"""Refusal of requests that web pages of other sites make a browser send.
+"""Protection against requests that web pages of other sites send through a user's browser.
 
-A page of any site can make the browser of somebody who may reach this server send it requests. It is held off by what
-browsers say of them: the host by which they name the server, which is the page's own where its address was made to
-point to this machine (DNS rebinding); the origin of the page; and a content type with which they ask before they send.
+Browsers describe such requests in their headers: `Host` has the page's own name if its address was made to point to
+this machine (DNS rebinding); `Origin` is the site of the page; and a content type of application/json makes browsers
+send a preflight request first.
 """
 
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ from tfattn.serving.protocols.listening import address_of, is_loopback
 from tfattn.serving.protocols.rest.response import HttpFailure
 from tfattn.serving.section import Serving
 
-JSON, FORM = "application/json", "application/x-www-form-urlencoded"  # curl -d says the latter of all that it sends
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"  # the latter is the default of curl -d
 
 
 class OriginCheck:
-    """Refuses requests of other sites' pages.
+    """A check of requests for pages of other sites.
 
-    Programs that are no browsers may send JSON without a content type, or with that of a form, as curl and TF Serving's
-    clients do. Where a token is needed, which no other site knows, any host and origin will do.
+    Other programs than browsers may send JSON without a content type, or with the content type of a form, like curl and
+    clients of TF Serving. A server with a token accepts any host and origin, because other sites do not have the token.
 
     Args:
-        serving: the settings.
+        serving: the server's settings.
     """
 
     def __init__(self, serving: Serving):
@@ -38,10 +38,10 @@ class OriginCheck:
         """Refuse a request by its host and origin.
 
         Args:
-            headers: the request's, with names in lower case.
+            headers: the request's headers, with names in lower case.
 
         Raises:
-            Failure: PERMISSION_DENIED.
+            Failure: PERMISSION_DENIED, the host or origin is not allowed.
         """
         if self._is_off or self._any_site:
             return
@@ -69,7 +69,7 @@ class OriginCheck:
         if name in ("localhost", self._host) or self._is_allowed(name):
             return True
         address = address_of(name)
-        # No other site has an address for its name.
+        # The name of another site is never an IP address.
         return address is not None and (address.is_loopback or not self._is_local)
 
     def _is_own(self, origin: str, host: str) -> bool:
@@ -84,7 +84,7 @@ class OriginCheck:
 
 
 def _hostname(host: str) -> str:
-    """Return a host without its port."""
+    """Return a host without its port, in lower case."""
     name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
     return name.lower().rstrip(".")
 

@@ -1,8 +1,8 @@
-"""Parsing of a request's body, as RapidJSON does it for TF Serving.
+"""JSON parsing of request bodies, compatible with RapidJSON in TF Serving.
 
-Python's own scanner reads it, with a few differences: of equal keys the first counts; what follows the value is
-ignored; `Inf`, `-Inf` and `-NaN` are numbers as `Infinity`, `-Infinity` and `NaN` are. Escapes that are half of a
-surrogate pair, which UTF-8 cannot say, and values that are nested too deep are refused.
+Python's scanner parses the body, with a few differences: the first of equal keys counts; text after the value is
+ignored; `Inf`, `-Inf` and `-NaN` are read like `Infinity`, `-Infinity` and `NaN`. Escapes of half a surrogate pair,
+which UTF-8 cannot encode, and values above the nesting limit are refused.
 """
 
 import json
@@ -15,21 +15,21 @@ import numpy as np
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.protocols.rest.quoting import quote
 
-LARGE = 2**18  # bytes, which are to be read in a thread
+LARGE = 2**18  # bytes; larger bodies are parsed in a thread
 
-_WHITE_SPACE = " \t\n\r\ufeff"  # and the byte order mark that some clients begin with
+_WHITE_SPACE = " \t\n\r\ufeff"  # includes the byte order mark that some clients send first
 _STRING = r'"(?:[^"\\]|\\.)*+"'
-_SHORT_FORMS = re.compile(rf"{_STRING}|(?<!-)-NaN\b|\bInf\b", re.DOTALL)
+_SHORT_CONSTANTS = re.compile(rf"{_STRING}|(?<!-)-NaN\b|\bInf\b", re.DOTALL)
 _WITHOUT_HALF_PAIRS = re.compile(r"(?:[^\\]++|\\(?!u[dD][89a-fA-F]).|\\u[dD][89abAB]..\\u[dD][c-fC-F]..)*+", re.DOTALL)
 
 _QUOTED = re.compile(rb'"[^"]*"?')
-_MARKS = b'[]{}"'
-_NO_MARKS = bytes(set(range(256)) - set(_MARKS))
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: 1 deeper, 1 back
+_BRACKETS_AND_QUOTES = b'[]{}"'
+_OTHER_BYTES = bytes(set(range(256)) - set(_BRACKETS_AND_QUOTES))
+_DEPTH_CHANGES = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: 1 deeper, 1 back
 
 
 class Spelled(float):
-    """A NaN or infinity that is spelled in the text, unlike one that comes of a number too large."""
+    """A NaN or infinity that is spelled out in the text, unlike the overflow of a large number."""
 
 
 _SPELLED = {token: Spelled(token) for token in ("NaN", "Infinity", "-Infinity")}
@@ -39,25 +39,25 @@ def parse(body: bytes, *, max_nesting: int) -> dict[str, Any]:
     """Parse a JSON object.
 
     Args:
-        body: its text in UTF-8.
-        max_nesting: how deep lists and objects may be nested; 0 for no limit but Python's own.
+        body: UTF-8 text.
+        max_nesting: the maximum depth of lists and objects; 0 for only Python's own limit.
 
     Returns:
-        dicts, lists, str, int, float, bool and None. NaN and the infinities are `Spelled`: an infinite float that is
-        not was a number too big, which whoever uses it refuses by `check_size`.
+        Python values. NaN and infinities in the text are `Spelled`. Any other infinite float is an overflow, which
+        callers refuse with `check_size`.
 
     Raises:
-        Failure: INVALID_ARGUMENT, it is no such text.
+        Failure: INVALID_ARGUMENT, the body is not a JSON object in UTF-8.
     """
     if not body:
-        raise _wrong("The document is empty")
+        raise _parse_error("The document is empty")
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise _wrong(f"Invalid UTF-8 at offset: {error.start}") from None
-    # The number of brackets is found at once; where it is small, so is the depth.
+        raise _parse_error(f"Invalid UTF-8 at offset: {error.start}") from None
+    # Counting brackets is fast, and the count bounds the depth.
     if 0 < max_nesting < text.count("[") + text.count("{") and _depth(body) > max_nesting:
-        raise _wrong(f"Nested deeper than {max_nesting} levels")
+        raise _parse_error(f"Nested deeper than {max_nesting} levels")
     if "\\ud" in text or "\\uD" in text:
         _check_pairs(text)
     value = _value(text)
@@ -67,17 +67,17 @@ def parse(body: bytes, *, max_nesting: int) -> dict[str, Any]:
 
 
 def check_size(number: float) -> None:
-    """Refuse a number that was too large.
+    """Refuse a number that overflowed.
 
     Raises:
-        Failure: INVALID_ARGUMENT, it is beyond what a double can say.
+        Failure: INVALID_ARGUMENT, the number exceeds the range of a double.
     """
     try:
         too_big = math.isinf(number) and type(number) is not Spelled
     except OverflowError:  # an integer beyond doubles
         too_big = True
     if too_big:
-        raise _wrong("Number too big to be stored in double.")
+        raise _parse_error("Number too big to be stored in double.")
 
 
 def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -99,53 +99,53 @@ def _int(text: str) -> int:
 
 _HOOKS = {"object_pairs_hook": _first_wins, "parse_constant": _SPELLED.__getitem__}
 _scan = json.JSONDecoder(**_HOOKS).scan_once
-# The scanner lets other threads go on only while it calls Python: here for each number, which takes its time.
+# The scanner releases the GIL only in calls of Python functions, here for each number, which is slower.
 _scan_large = json.JSONDecoder(**_HOOKS, parse_float=_float, parse_int=_int).scan_once
 
 
 def _value(text: str) -> Any:
     start = 0 if text[0] not in _WHITE_SPACE else len(text) - len(text.lstrip(_WHITE_SPACE))
     if start == len(text):
-        raise _wrong("The document is empty")
+        raise _parse_error("The document is empty")
     try:
         return (_scan_large if len(text) > LARGE else _scan)(text, start)[0]
     except StopIteration as stop:
         if text.startswith(("Inf", "-Inf", "-NaN"), stop.value):
-            respelled = _SHORT_FORMS.sub(_long_form, text)
+            respelled = _SHORT_CONSTANTS.sub(_long_constant, text)
             if respelled != text:
                 return _value(respelled)
-        raise _wrong_at("Invalid value.", text, stop.value) from None
+        raise _parse_error_at("Invalid value.", text, stop.value) from None
     except json.JSONDecodeError as error:
-        raise _wrong_at(error.msg.removesuffix(" at"), text, error.pos) from None
+        raise _parse_error_at(error.msg.removesuffix(" at"), text, error.pos) from None
     except RecursionError:
-        raise _wrong("Nested too deep") from None
+        raise _parse_error("Nested too deep") from None
     except ValueError:  # an integer of more digits than Python reads
-        raise _wrong("Number too big to be stored in double.") from None
+        raise _parse_error("Number too big to be stored in double.") from None
 
 
-def _long_form(token: re.Match) -> str:
+def _long_constant(token: re.Match) -> str:
     return {"Inf": "Infinity", "-NaN": "NaN"}.get(token[0], token[0])
 
 
 def _check_pairs(text: str) -> None:
     end = _WITHOUT_HALF_PAIRS.match(text).end()
-    # A backslash at the very end is the scanner's to refuse.
+    # The scanner refuses a backslash at the end.
     if text.startswith("\\u", end):
-        raise _wrong_at("The surrogate pair in string is invalid.", text, end)
+        raise _parse_error_at("The surrogate pair in string is invalid.", text, end)
 
 
 def _depth(body: bytes) -> int:
     """Return the depth of nesting of the first value."""
-    marks = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
+    marks = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _OTHER_BYTES)
     marks = _QUOTED.sub(b"", marks)
-    levels = np.frombuffer(marks.translate(_STEPS), np.int8).cumsum(dtype=np.int64)
+    levels = np.frombuffer(marks.translate(_DEPTH_CHANGES), np.int8).cumsum(dtype=np.int64)
     ends = np.flatnonzero(levels <= 0)
     return int(levels[: ends[0] if ends.size else None].max(initial=0))
 
 
-def _wrong_at(what: str, text: str, position: int) -> Failure:
-    return _wrong(f"{what} at offset: {len(text[:position].encode())}")
+def _parse_error_at(message: str, text: str, position: int) -> Failure:
+    return _parse_error(f"{message} at offset: {len(text[:position].encode())}")
 
 
-def _wrong(what: str) -> Failure:
-    return invalid(f"JSON Parse error: {what}")
+def _parse_error(message: str) -> Failure:
+    return invalid(f"JSON Parse error: {message}")

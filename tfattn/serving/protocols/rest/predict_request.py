@@ -1,4 +1,4 @@
-"""Parsing of a predict request: rows under `instances`, or columns under `inputs`, as arrays by the input's name."""
+"""Parsing of predict requests: rows under `instances`, or columns under `inputs`, to arrays by input name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ class PredictRequest:
     """The inputs of a request, and the format of its response.
 
     Attributes:
-        by_rows: whether they came in rows.
-        inputs: name to array.
+        row_format: whether the request lists rows (`instances`) rather than columns (`inputs`).
+        inputs: arrays by input name.
     """
 
-    by_rows: bool
+    row_format: bool
     inputs: dict[str, np.ndarray]
 
 
 def signature_name(document: Mapping[str, Any]) -> str:
-    """Read the name of the signature that a request asks for; empty for the default.
+    """Return the requested signature's name; empty for the default.
 
     Raises:
-        Failure: INVALID_ARGUMENT, it is not a text.
+        Failure: INVALID_ARGUMENT, the name is not a string.
     """
     name = document.get("signature_name", "")
     if type(name) is not str:
@@ -40,10 +40,10 @@ def signature_name(document: Mapping[str, Any]) -> str:
 
 
 def find_signature(signatures: Mapping[str, Signature], name: str) -> Signature:
-    """Find the signature of a name; the default where it is empty.
+    """Return the signature of a name, or the default signature for an empty name.
 
     Raises:
-        Failure: INVALID_ARGUMENT, there is none.
+        Failure: INVALID_ARGUMENT, the model has no such signature.
     """
     name = name or DEFAULT
     if name not in signatures:
@@ -54,12 +54,12 @@ def find_signature(signatures: Mapping[str, Signature], name: str) -> Signature:
 class InputParser:
     """The parser of the inputs of a signature.
 
-    Inputs with default values may be left out, unlike in TF Serving's REST: of columns, or of all rows alike.
+    Inputs with default values are optional, unlike in TF Serving's REST API. Rows must all omit the same inputs.
 
     Args:
-        signature: what is to be computed.
-        max_rows: the most rows of a request.
-        cut_integers: whether integers that a narrow type cannot hold are cut, as TF Serving does, rather than refused.
+        signature: the signature.
+        max_rows: the maximum number of rows of a request.
+        cut_integers: whether integers that overflow a narrow type are truncated, like in TF Serving, or refused.
     """
 
     def __init__(self, signature: Signature, *, max_rows: int, cut_integers: bool):
@@ -72,10 +72,10 @@ class InputParser:
         """Parse the inputs of a body.
 
         Args:
-            document: as `parse` gives it.
+            document: a parsed JSON object.
 
         Raises:
-            Failure: INVALID_ARGUMENT or UNIMPLEMENTED, they are not what the signature takes.
+            Failure: INVALID_ARGUMENT or UNIMPLEMENTED, the inputs do not fit the signature.
         """
         if not self._tensors:
             raise invalid(f"Failed to get input map for signature: {self._signature.name}")
@@ -90,9 +90,9 @@ class InputParser:
                 raise invalid(f"JSON Value: {quote(document)} Expecting 'instances' to be an list/array")
             if not rows:
                 raise invalid(f"JSON Value: {quote(document)} No values in 'instances' array")
-            return PredictRequest(by_rows=True, inputs=self._rows(rows))
+            return PredictRequest(row_format=True, inputs=self._rows(rows))
         if "inputs" in document:
-            return PredictRequest(by_rows=False, inputs=self._columns(document["inputs"]))
+            return PredictRequest(row_format=False, inputs=self._columns(document["inputs"]))
         raise invalid("Missing 'inputs' or 'instances' key")
 
     def _rows(self, rows: list[Any]) -> dict[str, np.ndarray]:
@@ -102,31 +102,31 @@ class InputParser:
                 "instances is a plain list, but expecting list of objects as multiple input tensors required as per "
                 "tensorinfo_map"
             )
-        columns = self._transposed(rows) if _is_named(rows[0]) else {next(iter(self._tensors)): rows}
+        columns = self._transpose(rows) if _is_named(rows[0]) else {next(iter(self._tensors)): rows}
         arrays = {name: self._dense(column, self._tensors[name]) for name, column in columns.items()}
         if not arrays or any(array is None for array in arrays.values()):
             self._check_rows(rows)
         return arrays
 
-    def _wanted(self, first: Mapping[str, Any]) -> list[str]:
-        """List the inputs that rows must have: those without default values, and those that the first row has."""
+    def _required_names(self, first: Mapping[str, Any]) -> list[str]:
+        """Return the inputs that every row must have: inputs without default values and inputs of the first row."""
         return [name for name in self._tensors if name in first or name not in self._signature.defaults]
 
-    def _transposed(self, rows: list[Any]) -> dict[str, list[Any]]:
-        """Transpose rows to columns; none where the rows are not objects with exactly the names that are wanted."""
-        wanted = self._wanted(rows[0])
-        if set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(wanted)}:
+    def _transpose(self, rows: list[Any]) -> dict[str, list[Any]]:
+        """Transpose rows to columns; return none if a row is not an object with exactly the required names."""
+        required = self._required_names(rows[0])
+        if set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(required)}:
             return {}
         try:
-            return {name: [row[name] for row in rows] for name in wanted}
+            return {name: [row[name] for row in rows] for name in required}
         except KeyError:
             return {}
 
     def _check_rows(self, rows: list[Any]) -> None:
-        """Walk through the rows to find what is wrong with them."""
+        """Check each row and raise the failure of the first invalid row."""
         named = _is_named(rows[0])
         only = next(iter(self._tensors))
-        wanted = self._wanted(rows[0]) if named else []
+        required = self._required_names(rows[0]) if named else []
         sizes: dict[str, tuple[int, list[int]]] = {}
         for index, row in enumerate(rows):
             if named != _is_named(row):
@@ -141,12 +141,12 @@ class InputParser:
                         f"Failed to process element: {index}{key} of 'instances' list. "
                         f"Error: {failure.code.name}: {failure.message}"
                     ) from None
-            if named and row.keys() != set(wanted):
-                missing, extra = sorted(set(wanted) - row.keys()), sorted(row.keys() - set(wanted))
+            if named and row.keys() != set(required):
+                missing, extra = sorted(set(required) - row.keys()), sorted(row.keys() - set(required))
                 differs = f"Missing: {','.join(missing)}" if missing else f"Not in the first row: {','.join(extra)}"
                 raise invalid(
                     f"Failed to process element: {index} of 'instances' list. JSON object: {quote(row)} keys must be "
-                    f"equal to: {','.join(wanted)}. {differs}"
+                    f"equal to: {','.join(required)}. {differs}"
                 )
 
     def _check_item(self, name: str, value: Any, sizes: dict[str, tuple[int, list[int]]]) -> None:
@@ -182,23 +182,23 @@ class InputParser:
         return arrays
 
     def _check_column(self, name: str, value: Any) -> None:
-        """Walk through a column to find what is wrong with it."""
+        """Check each value of a column and raise the failure of the first invalid value."""
         try:
             check(value, self._tensors[name].dtype, cut_integers=self._cut_integers)
         except Failure as failure:
-            place = f" in the input {name}" if len(self._tensors) > 1 else ""
-            raise Failure(failure.code, f"{failure.message}{place}") from None
+            location = f" in the input {name}" if len(self._tensors) > 1 else ""
+            raise Failure(failure.code, f"{failure.message}{location}") from None
 
     def _dense(self, value: Any, tensor: Tensor) -> np.ndarray | None:
         return dense(value, tensor.dtype, cut_integers=self._cut_integers)
 
     def _check_size(self, num_rows: int) -> None:
         if num_rows > self._max_rows:
-            raise invalid(f"{num_rows} rows are more than this server takes at a time: {self._max_rows}")
+            raise invalid(f"{num_rows} rows exceed the server's limit of {self._max_rows} rows per request")
 
 
 def _is_named(value: Any) -> bool:
-    """Tell whether a value is an object with inputs as its keys."""
+    """Return whether a value is an object with input names as its keys."""
     return type(value) is dict and not is_b64(value)
 
 

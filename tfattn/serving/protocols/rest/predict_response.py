@@ -1,4 +1,4 @@
-"""The body of a predict response: rows under `predictions`, or columns under `outputs`."""
+"""Serialization of predict responses: rows under `predictions`, or columns under `outputs`."""
 
 import base64
 import json
@@ -10,67 +10,67 @@ import tensorflow as tf
 
 from tfattn.serving.api.failure import invalid
 from tfattn.serving.api.tensors import strings, type_name
-from tfattn.serving.protocols.rest.decimals import shortest
+from tfattn.serving.protocols.rest.shortest_floats import shortest_floats
 
-BYTES = "_bytes"  # an output whose name ends so is bytes rather than text
+BYTES = "_bytes"  # the suffix of outputs that are bytes rather than text
 
-_WRITTEN = (
+_SUPPORTED_TYPES = (
     *(np.bool_, np.int8, np.int16, np.int32, np.int64),
     *(np.uint8, np.uint32, np.uint64, np.float32, np.float64, np.object_),
 )
-_LARGE_COUNT, _LARGE_TEXT = 16_384, 2**18  # values, and bytes of texts, that the event loop must not wait for
-_SLICE = 256  # of a list
+_LARGE_SIZE, _LARGE_TEXT = 16_384, 2**18  # numbers of values and text bytes, above which a thread serializes
+_SLICE_LENGTH = 256  # of a list
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
-def write(outputs: Mapping[str, np.ndarray], *, by_rows: bool, texts_as_b64: bool) -> bytes:
-    """Write the body of a response.
+def write(outputs: Mapping[str, np.ndarray], *, row_format: bool, texts_as_b64: bool) -> bytes:
+    """Serialize the body of a response.
 
     Args:
-        outputs: name to array; the name of a single one is left out.
-        by_rows: whether the request came in rows.
-        texts_as_b64: whether texts that are not UTF-8 are written as objects such as {"b64": "/w=="}, rather than as
-            the bytes they are, which makes the whole no JSON.
+        outputs: arrays by output name; the name of a single output is omitted.
+        row_format: whether the request listed rows.
+        texts_as_b64: whether texts that are not UTF-8 are written as objects such as {"b64": "/w=="}, or as raw bytes,
+            which makes the body invalid JSON.
 
     Returns:
-        JSON; float32 numbers with as few digits as say them exactly, whole ones with ".0", and NaN, Infinity and
-        -Infinity as such.
+        JSON. Float32 numbers have the fewest digits that identify them, integral floats end with ".0", and NaN,
+        Infinity and -Infinity are written as such.
 
     Raises:
-        Failure: INVALID_ARGUMENT, there are no outputs, JSON cannot say them, or they are not one for each row.
+        Failure: INVALID_ARGUMENT, there are no outputs, JSON has no such type, or an output lacks a value for each row.
     """
     if not outputs:
         raise invalid("Cannot convert empty tensor map to JSON")
     names = sorted(outputs)
-    if by_rows:
+    if row_format:
         _check_rows({name: outputs[name] for name in names})
-    columns = [_plain(name, outputs[name], texts_as_b64) for name in names]
+    columns = [_to_json_values(name, outputs[name], texts_as_b64) for name in names]
     if len(names) == 1:
-        text = _text_of(columns[0])
-    elif by_rows:
-        text = _text_of([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+        text = _to_json(columns[0])
+    elif row_format:
+        text = _to_json([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
     else:
-        members = (f"{_encode(name)}: {_text_of(column)}" for name, column in zip(names, columns, strict=True))
+        members = (f"{_encode(name)}: {_to_json(column)}" for name, column in zip(names, columns, strict=True))
         text = f"{{{', '.join(members)}}}"
-    key = "predictions" if by_rows else "outputs"
-    # What `_raw` could not decode becomes the bytes that it was.
+    key = "predictions" if row_format else "outputs"
+    # Restores the bytes that `_raw` could not decode.
     return f'{{"{key}": {text}}}'.encode(errors="surrogateescape")
 
 
 def is_large(outputs: Mapping[str, np.ndarray]) -> bool:
-    """Tell whether writing outputs takes long."""
+    """Return whether serializing outputs takes long."""
     arrays = outputs.values()
-    if sum(array.size for array in arrays) > _LARGE_COUNT:
+    if sum(array.size for array in arrays) > _LARGE_SIZE:
         return True
     return sum(sum(map(len, array.ravel())) for array in arrays if array.dtype == object) > _LARGE_TEXT
 
 
-def _text_of(value: Any) -> str:
-    """Write JSON, long lists in slices, because no other thread can run while one is written."""
-    if type(value) is not list or len(value) <= _SLICE:
+def _to_json(value: Any) -> str:
+    """Serialize a value, long lists in slices, because the encoder blocks other threads."""
+    if type(value) is not list or len(value) <= _SLICE_LENGTH:
         return _encode(value)
-    slices = (value[start : start + _SLICE] for start in range(0, len(value), _SLICE))
+    slices = (value[start : start + _SLICE_LENGTH] for start in range(0, len(value), _SLICE_LENGTH))
     return f"[{', '.join(_encode(part)[1:-1] for part in slices)}]"
 
 
@@ -84,11 +84,11 @@ def _check_rows(outputs: Mapping[str, np.ndarray]) -> None:
         num_rows = len(array)
 
 
-def _plain(name: str, array: np.ndarray, texts_as_b64: bool) -> Any:
-    if array.dtype.type not in _WRITTEN:
+def _to_json_values(name: str, array: np.ndarray, texts_as_b64: bool) -> Any:
+    if array.dtype.type not in _SUPPORTED_TYPES:
         raise invalid(f"Failed to write JSON value for tensor type: {type_name(tf.as_dtype(array.dtype))}")
     if array.dtype == np.float32:
-        array = shortest(array)
+        array = shortest_floats(array)
     elif array.dtype == object:
         write_text = _b64 if name.endswith(BYTES) else _text if texts_as_b64 else _raw
         array = strings([write_text(text) for text in array.ravel()]).reshape(array.shape)

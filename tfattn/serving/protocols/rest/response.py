@@ -1,4 +1,4 @@
-"""HTTP responses, those of failures included."""
+"""HTTP responses, including responses to failures."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -18,10 +18,10 @@ class Response:
     """An HTTP response.
 
     Attributes:
-        status: its HTTP status.
-        body: its content.
-        content_type: what that is; empty where there is no body.
-        headers: more headers, with names in lower case.
+        status: the HTTP status.
+        body: the content.
+        content_type: the media type of the body; empty without a body.
+        headers: further headers, with names in lower case.
     """
 
     status: int
@@ -32,13 +32,13 @@ class Response:
 
 @dataclass(frozen=True)
 class StreamedResponse:
-    """An HTTP response with status 200 that comes in pieces.
+    """A streamed HTTP response with status 200.
 
     Attributes:
-        first: the beginning of its content.
-        pieces: the rest of it; closed when the client has gone.
-        content_type: what that is.
-        headers: more headers, with names in lower case.
+        first: the first piece of the body.
+        pieces: the other pieces; closed when the client disconnects.
+        content_type: the media type of the body.
+        headers: further headers, with names in lower case.
     """
 
     first: bytes
@@ -49,12 +49,12 @@ class StreamedResponse:
 
 
 class HttpFailure(Failure):
-    """A failure for which HTTP has a special status.
+    """A failure with a specific HTTP status.
 
     Args:
         status: the HTTP status.
-        code: the nearest code of gRPC, by which it is counted.
-        message: what was wrong.
+        code: the nearest gRPC status code, for metrics.
+        message: the error message.
     """
 
     def __init__(self, status: int, code: StatusCode, message: str):
@@ -67,11 +67,11 @@ class HttpFailure(Failure):
 
 
 def error_body(message: str) -> bytes:
-    """Write the body of every response that is a failure."""
+    """Serialize an error message in the format of TF Serving."""
     return json.dumps({"error": message}).encode()
 
 
 def failure_response(failure: Failure, body: bytes | None = None) -> Response:
-    """Make the response of a failure, with the usual body where none is given."""
+    """Create the response to a failure, with TF Serving's error body by default."""
     headers = ((b"www-authenticate", b"Bearer"),) if failure.code is StatusCode.UNAUTHENTICATED else ()
     return Response(failure.http_status, error_body(failure.message) if body is None else body, headers=headers)

@@ -1,4 +1,4 @@
-"""The REST server: uvicorn, without its signal handlers and with a graceful end."""
+"""The REST server: uvicorn without its signal handlers and with a graceful shutdown."""
 
 import asyncio
 import contextlib
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from tfattn.serving.protocols.listening import listen, shown
-from tfattn.serving.protocols.rest import uvicorn_insides
+from tfattn.serving.protocols.listening import listen, url_host
+from tfattn.serving.protocols.rest import uvicorn_internals
 from tfattn.serving.protocols.rest.http import http_protocol
 from tfattn.serving.section import Serving
 
-KEEP_ALIVE = 75  # seconds that an idle connection is kept, longer than clients usually keep theirs
-LINGER = 1.0  # seconds that idle connections stay open at the end: a request may be on its way
+KEEP_ALIVE = 75  # seconds that an idle connection is kept; longer than the usual limit of clients
+LINGER = 1.0  # seconds that idle connections stay open at shutdown, because a request may be in transit
 
 
 class RestServer(uvicorn.Server):
@@ -20,17 +20,17 @@ class RestServer(uvicorn.Server):
 
     Args:
         app: the application.
-        serving: the settings.
+        serving: the server's settings.
 
     Attributes:
-        url: where it listens.
+        url: the server's address.
 
     Raises:
-        ServingError: it cannot listen there, or this release of uvicorn will not do.
+        ServingError: the address cannot be used, or this release of uvicorn is not supported.
     """
 
     def __init__(self, app: Callable, serving: Serving):
-        uvicorn_insides.check()
+        uvicorn_internals.check()
         super().__init__(
             uvicorn.Config(
                 app,
@@ -47,23 +47,23 @@ class RestServer(uvicorn.Server):
                 timeout_graceful_shutdown=int(serving.grace_seconds),
             )
         )
-        self._listening = listen(serving.host, serving.rest_port, key="rest_port")
+        self._socket = listen(serving.host, serving.rest_port, key="rest_port")
         scheme = "https" if serving.tls_certificate else "http"
-        self.url = f"{scheme}://{shown(serving.host)}:{self._listening.getsockname()[1]}"
+        self.url = f"{scheme}://{url_host(serving.host)}:{self._socket.getsockname()[1]}"
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the program that runs this server."""
+        """Leave signals to the process that runs the server."""
         yield
 
     async def start(self) -> None:
         """Start the server, and return once it accepts connections."""
-        self._running = asyncio.create_task(self.serve(sockets=[self._listening]))
-        while not self.started and not self._running.done():
+        self._serve_task = asyncio.create_task(self.serve(sockets=[self._socket]))
+        while not self.started and not self._serve_task.done():
             await asyncio.sleep(0.01)
 
     async def stop(self) -> None:
-        """Accept no more connections, answer the requests on those that there are, and end."""
+        """Stop accepting connections, answer the open requests, and end."""
         for server in self.servers:
             server.close()
         with contextlib.suppress(TimeoutError):
@@ -71,6 +71,6 @@ class RestServer(uvicorn.Server):
                 while self.server_state.connections:
                     await asyncio.sleep(0.02)
         self.should_exit = True
-        await self._running
-        if self.server_state.tasks:  # they have been cut, and say so to their clients
+        await self._serve_task
+        if self.server_state.tasks:  # cancelled requests still send their failures
             await asyncio.wait(self.server_state.tasks, timeout=LINGER)

@@ -1,1 +1,1 @@
-"""The gRPC services of the built-in server, as TF Serving's clients call them."""
+"""The gRPC services of the built-in server, compatible with TF Serving's clients."""

@@ -1,4 +1,4 @@
-"""One gRPC call: bytes in, bytes out, and a status for every failure."""
+"""Handlers of gRPC calls, which return a status for every failure."""
 
 import asyncio
 import time
@@ -19,8 +19,8 @@ from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.protocols.health import Health
 from tfattn.serving.section import Serving
 
-LONGEST_MESSAGE = 1024  # bytes, as in TF Serving; a client refuses a status of more than 8 KiB
-LARGE = 2**18  # bytes, the conversion of which the event loop must not wait for
+MAX_MESSAGE_LENGTH = 1024  # bytes, the limit of TF Serving; clients refuse a status above 8 KiB
+LARGE = 2**18  # bytes; larger messages are converted in a thread
 
 Value = TypeVar("Value")
 
@@ -30,11 +30,11 @@ class RpcCall:
     """The context of a gRPC call.
 
     Attributes:
-        models: what is served.
-        deadline: when nobody waits for the response any more, in the event loop's time; None for never.
-        size: how many bytes its request has.
-        max_rows: the most rows that it may have.
-        model: the name of the model that is asked for, once it is known to be one; "" before.
+        models: the served models.
+        deadline: the time in the event loop's clock after which the call fails; None for no deadline.
+        size: the size of the request in bytes.
+        max_rows: the maximum number of rows of a request.
+        model: the name of the requested model, once it is validated; "" before.
         version: the version that answers, once it is found.
     """
 
@@ -46,10 +46,10 @@ class RpcCall:
     version: Version | None = None
 
     def find(self, request: Any) -> Version:
-        """Find the version that a request names in its `model_spec`.
+        """Find the version in the `model_spec` of a request.
 
         Raises:
-            Failure: it asks for none, or for one that is not available.
+            Failure: the request names no model, or the version is not available.
         """
         if not request.HasField("model_spec"):
             raise invalid("Missing ModelSpec")
@@ -66,13 +66,13 @@ class RpcCall:
 
 
 class HandlerFactory:
-    """Makes the handlers of methods.
+    """A factory of the handlers of gRPC methods.
 
     Args:
-        models: what is served.
-        serving: the settings.
-        metrics: what counts.
-        health: what the server says of itself.
+        models: the served models.
+        serving: the server's settings.
+        metrics: the server's metrics.
+        health: the server's health.
 
     Raises:
         ServingError: the token cannot be read.
@@ -81,7 +81,7 @@ class HandlerFactory:
     def __init__(self, models: Models, serving: Serving, metrics: Metrics, health: Health):
         self._health = health
         self._models, self._metrics = models, metrics
-        self._logged, self._max_rows = serving.log_requests, serving.max_rows
+        self._log_requests, self._max_rows = serving.log_requests, serving.max_rows
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
 
     def handler(
@@ -92,27 +92,27 @@ class HandlerFactory:
         *,
         counted: bool = True,
     ) -> grpc.RpcMethodHandler:
-        """Make the handler of one method.
+        """Create the handler of a method.
 
         Args:
-            api: what the metrics call it.
-            kind: what a request is.
-            method: gives the response to a request, or raises Failure.
-            counted: whether the metrics and the log of requests hear of it.
+            api: the method's name in metrics.
+            kind: the message class of requests.
+            method: returns the response to a request, or raises Failure.
+            counted: whether calls are counted in metrics and logged.
         """
 
         async def handle(body: bytes, context: grpc.aio.ServicerContext) -> bytes:
-            start = time.monotonic()  # the event loop's clock, which itself stands still while it works
+            start = time.monotonic()  # uvloop's own clock does not advance within an iteration
             remaining = context.time_remaining()
             deadline = None if remaining is None else start + remaining
             call = RpcCall(self._models, deadline, len(body), self._max_rows)
             failure: Failure | None = None
             try:
                 self._check_caller(context)
-                if self._health.draining:  # a call that comes as gRPC stops would be cancelled without a word
-                    raise Failure(StatusCode.UNAVAILABLE, "The server is about to end")
-                # gRPC would call a message that it cannot read the server's own failure.
-                response = await method(await aside(call.size, _parsed, kind, body), call)
+                if self._health.draining:  # gRPC would cancel a late call without a message
+                    raise Failure(StatusCode.UNAVAILABLE, "The server is shutting down")
+                # gRPC itself would report an invalid message as an internal error of the server.
+                response = await method(await convert(call.size, _parse, kind, body), call)
             except Failure as raised:
                 failure = raised
             except asyncio.CancelledError:
@@ -121,12 +121,12 @@ class HandlerFactory:
                 raise
             except Exception as error:
                 log_error(error, entrypoint="GRPC", api=api)
-                failure = Failure(StatusCode.INTERNAL, "The server failed. Its log says where.")
+                failure = Failure(StatusCode.INTERNAL, "The server failed. See its log.")
             finally:
                 if counted:
                     self._count(call, api, failure.code if failure else StatusCode.OK, time.monotonic() - start)
             if failure is not None:
-                await context.abort(failure.code, shortened(failure.message))
+                await context.abort(failure.code, truncated(failure.message))
             return response
 
         return grpc.unary_unary_rpc_method_handler(handle)
@@ -134,30 +134,30 @@ class HandlerFactory:
     def _count(self, call: RpcCall, api: str, code: StatusCode, seconds: float) -> None:
         number = call.version.number if call.version else None
         self._metrics.request(call.model, number, api=api, entrypoint="GRPC", code=code, seconds=seconds)
-        if self._logged:
+        if self._log_requests:
             log("request", entrypoint="GRPC", api=api, model=call.model, version=number, code=code, seconds=seconds)
 
     def _check_caller(self, context: grpc.aio.ServicerContext) -> None:
         if self._bearer is not None:
             given = dict(context.invocation_metadata()).get("authorization", "")
-            if not isinstance(given, str) or not self._bearer.admits(given):  # bytes where it is not UTF-8
+            if not isinstance(given, str) or not self._bearer.admits(given):  # bytes if it is not UTF-8
                 raise Failure(StatusCode.UNAUTHENTICATED, "A bearer token that this server knows is needed")
 
 
-async def aside(size: int, function: Callable[..., Value], *arguments: object) -> Value:
-    """Convert so many bytes: here, or in a thread where that takes long."""
+async def convert(size: int, function: Callable[..., Value], *arguments: object) -> Value:
+    """Call a conversion of a message, in a thread if the message is large."""
     return function(*arguments) if size < LARGE else await asyncio.to_thread(function, *arguments)
 
 
-def shortened(message: str) -> str:
-    """Shorten a message so that it fits into a status."""
+def truncated(message: str) -> str:
+    """Truncate a message to the size limit of a status."""
     encoded = message.encode(errors="replace")
-    if len(encoded) <= LONGEST_MESSAGE:
+    if len(encoded) <= MAX_MESSAGE_LENGTH:
         return encoded.decode()
-    return encoded[:LONGEST_MESSAGE].decode(errors="ignore") + "...TRUNCATED"
+    return encoded[:MAX_MESSAGE_LENGTH].decode(errors="ignore") + "...TRUNCATED"
 
 
-def _parsed(kind: type[Message], body: bytes) -> Message:
+def _parse(kind: type[Message], body: bytes) -> Message:
     try:
         return kind.FromString(body)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""grpc.health.v1: grpc-health-checking's own servicer, with the server's readiness."""
+"""The service grpc.health.v1: the servicer of grpc-health-checking with the server's readiness."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,18 +12,18 @@ from tfattn.serving.protocols.health import Health
 from tfattn.serving.protocols.rpc import model, prediction
 
 NAME = "grpc.health.v1.Health"
-# The server as a whole, its services as TF Serving calls them, and their full names.
+# The whole server, TF Serving's names of its services, and their full names.
 SERVICES = ("", "ModelService", "PredictionService", model.NAME, prediction.NAME)
 
 POLL_SECONDS = 0.2
-LAST_WORD_SECONDS = 0.1  # in which those who watch hear that the server ends
+FINAL_STATUS_SECONDS = 0.1  # in which watchers receive the final status
 
 
 class HealthService(aio.HealthServicer):
-    """gRPC's health service, which reports that all services are as ready as the server.
+    """A gRPC health service that reports the server's readiness for every service.
 
     Args:
-        health: what the server says of itself.
+        health: the server's health.
     """
 
     def __init__(self, health: Health):
@@ -32,23 +32,23 @@ class HealthService(aio.HealthServicer):
         self._watching: set[asyncio.Task] = set()
 
     async def follow(self) -> None:
-        """Tell watchers of changes; return once the server drains and they have been released."""
+        """Report changes to watchers; return when the server drains and all watchers are released."""
         while not self._health.draining:
-            await self._tell()
+            await self._update()
             await asyncio.sleep(POLL_SECONDS)
         await self.enter_graceful_shutdown()
-        await asyncio.sleep(LAST_WORD_SECONDS)
+        await asyncio.sleep(FINAL_STATUS_SECONDS)
         for watching in self._watching:
             watching.cancel()
 
     async def Check(self, request: HealthCheckRequest, context: grpc.aio.ServicerContext) -> HealthCheckResponse:
-        """Return the present status."""
-        await self._tell()
+        """Return the current status."""
+        await self._update()
         return await super().Check(request, context)
 
     async def Watch(self, request: HealthCheckRequest, context: grpc.aio.ServicerContext) -> None:
-        """Yield the status whenever it changes, and end with the server, which the library's own does not."""
-        await self._tell()
+        """Send the status whenever it changes, and end with the server, unlike the library's implementation."""
+        await self._update()
         watching = asyncio.create_task(super().Watch(request, context))
         self._watching.add(watching)
         try:
@@ -59,23 +59,23 @@ class HealthService(aio.HealthServicer):
             watching.cancel()
             self._watching.discard(watching)
 
-    async def _tell(self) -> None:
+    async def _update(self) -> None:
         status = HealthCheckResponse.SERVING if self._health.ready else HealthCheckResponse.NOT_SERVING
         for service in SERVICES:
             await self.set(service, status)
 
 
 def handlers(service: HealthService) -> dict[str, grpc.RpcMethodHandler]:
-    """Make the handlers by method name."""
-    written = {"response_serializer": HealthCheckResponse.SerializeToString}
+    """Return the handlers by method name."""
+    serializer = {"response_serializer": HealthCheckResponse.SerializeToString}
     return {
-        "Check": grpc.unary_unary_rpc_method_handler(_reading(service.Check), **written),
-        "Watch": grpc.unary_stream_rpc_method_handler(_reading(service.Watch), **written),
+        "Check": grpc.unary_unary_rpc_method_handler(_parsing(service.Check), **serializer),
+        "Watch": grpc.unary_stream_rpc_method_handler(_parsing(service.Watch), **serializer),
     }
 
 
-def _reading(method: Callable[..., Awaitable]) -> Callable[..., Awaitable]:
-    """Wrap a method so that it takes bytes: gRPC would blame the server for a message that it cannot parse."""
+def _parsing(method: Callable[..., Awaitable]) -> Callable[..., Awaitable]:
+    """Wrap a method to parse requests itself: gRPC would report an invalid message as an error of the server."""
 
     async def read(body: bytes, context: grpc.aio.ServicerContext) -> HealthCheckResponse | None:
         try:

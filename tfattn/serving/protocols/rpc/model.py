@@ -14,7 +14,7 @@ NAME = "tensorflow.serving.ModelService"
 
 
 def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
-    """Make the handlers by method name."""
+    """Return the handlers by method name."""
     return {
         "GetModelStatus": factory.handler("status", GetModelStatusRequest, status, counted=False),
         "HandleReloadConfigRequest": factory.handler("reload", ReloadConfigRequest, reload, counted=False),
@@ -22,7 +22,7 @@ def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
 
 
 async def status(request: GetModelStatusRequest, call: RpcCall) -> bytes:
-    """Return the states of a model's versions. A label is ignored, as in TF Serving, which returns all of them."""
+    """Return the states of a model's versions. A label is ignored, like in TF Serving."""
     if not request.HasField("model_spec"):
         raise invalid("Missing ModelSpec")
     spec = request.model_spec
@@ -31,7 +31,7 @@ async def status(request: GetModelStatusRequest, call: RpcCall) -> bytes:
 
 
 async def reload(request: ReloadConfigRequest, call: RpcCall) -> bytes:
-    """Serve another list of models; go on even if the client no longer waits."""
+    """Serve another list of models, even if the client disconnects meanwhile."""
     if request.config.WhichOneof("config") != "model_config_list":
         raise invalid(
             "ServerModelConfig type not supported by HandleReloadConfigRequest. "

@@ -22,13 +22,13 @@ from tfattn.serving.api.signature import CLASSIFY, DEFAULT, REGRESS, Signature
 from tfattn.serving.api.tensors import fill, from_proto
 from tfattn.serving.models.version import Version
 from tfattn.serving.protocols import core
-from tfattn.serving.protocols.rpc.calls import HandlerFactory, RpcCall, aside
+from tfattn.serving.protocols.rpc.calls import HandlerFactory, RpcCall, convert
 
 NAME = "tensorflow.serving.PredictionService"
 
 
 def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
-    """Make the handlers by method name."""
+    """Return the handlers by method name."""
     return {
         "Predict": factory.handler("predict", PredictRequest, predict),
         "Classify": factory.handler("classify", ClassificationRequest, classify),
@@ -42,56 +42,56 @@ async def predict(request: PredictRequest, call: RpcCall) -> bytes:
     """Compute output tensors of input tensors."""
     version = call.find(request)
     signature = core.find_signature(version, request.model_spec.signature_name)
-    core.check_inputs(signature, request.inputs)  # before tensors are made: a short message may stand for many
+    core.check_inputs(signature, request.inputs)  # before tensors are parsed: a short message can describe large ones
     with version.use():
-        inputs = await aside(call.size, _arrays, request)
+        inputs = await convert(call.size, _input_arrays, request)
         _check_rows(_num_rows(inputs, signature), call.max_rows)
         _, outputs = await core.predict(
             version, signature.name, inputs, outputs=request.output_filter, deadline=call.deadline
         )
     size = sum(array.nbytes for array in outputs.values())
-    return await aside(size, _prediction, request.model_spec, version, outputs)
+    return await convert(size, _serialize_outputs, request.model_spec, version, outputs)
 
 
 async def classify(request: ClassificationRequest, call: RpcCall) -> bytes:
     """Classify examples."""
     version = call.find(request)
-    response = ClassificationResponse(model_spec=_answering(request.model_spec, version))
+    response = ClassificationResponse(model_spec=_answering_spec(request.model_spec, version))
     with version.use():
-        examples = await aside(call.size, _examples, request.input, call.max_rows)
-        response.result.CopyFrom(await _classes(version, response.model_spec, examples, call))
+        examples = await convert(call.size, _examples, request.input, call.max_rows)
+        response.result.CopyFrom(await _classify(version, response.model_spec, examples, call))
     return response.SerializeToString()
 
 
 async def regress(request: RegressionRequest, call: RpcCall) -> bytes:
     """Compute a number for each example."""
     version = call.find(request)
-    response = RegressionResponse(model_spec=_answering(request.model_spec, version))
+    response = RegressionResponse(model_spec=_answering_spec(request.model_spec, version))
     with version.use():
-        examples = await aside(call.size, _examples, request.input, call.max_rows)
-        response.result.CopyFrom(await _numbers(version, response.model_spec, examples, call))
+        examples = await convert(call.size, _examples, request.input, call.max_rows)
+        response.result.CopyFrom(await _regress(version, response.model_spec, examples, call))
     return response.SerializeToString()
 
 
 async def multi_inference(request: MultiInferenceRequest, call: RpcCall) -> bytes:
-    """Run the same examples through several signatures of a version, that of the first task."""
+    """Run the same examples through several signatures of the version in the first task."""
     version = call.find(request.tasks[0] if request.tasks else InferenceTask(model_spec=ModelSpec()))
     _check_tasks(request.tasks, version)
     response = MultiInferenceResponse()
     with version.use():
-        examples = await aside(call.size, _examples, request.input, call.max_rows)
+        examples = await convert(call.size, _examples, request.input, call.max_rows)
         for task in request.tasks:
-            result = response.results.add(model_spec=_answering(task.model_spec, version))
+            result = response.results.add(model_spec=_answering_spec(task.model_spec, version))
             if task.method_name == CLASSIFY:
-                result.classification_result.CopyFrom(await _classes(version, result.model_spec, examples, call))
+                result.classification_result.CopyFrom(await _classify(version, result.model_spec, examples, call))
             else:
-                result.regression_result.CopyFrom(await _numbers(version, result.model_spec, examples, call))
+                result.regression_result.CopyFrom(await _regress(version, result.model_spec, examples, call))
     return response.SerializeToString()
 
 
 async def metadata(request: GetModelMetadataRequest, call: RpcCall) -> bytes:
-    """Return the inputs and outputs of a version."""
-    if request.HasField("model_spec"):  # what else is wrong comes after its absence
+    """Return the signatures of a version."""
+    if request.HasField("model_spec"):  # a missing model_spec is reported first, by `find`
         if not request.metadata_field:
             raise invalid("GetModelMetadataRequest must specify at least one metadata_field")
         for field in request.metadata_field:
@@ -100,31 +100,31 @@ async def metadata(request: GetModelMetadataRequest, call: RpcCall) -> bytes:
     return core.metadata(call.find(request)).SerializeToString()
 
 
-def _arrays(request: PredictRequest) -> dict[str, np.ndarray]:
+def _input_arrays(request: PredictRequest) -> dict[str, np.ndarray]:
     return {name: from_proto(name, tensor) for name, tensor in request.inputs.items()}
 
 
-def _prediction(asked: ModelSpec, version: Version, outputs: dict[str, np.ndarray]) -> bytes:
-    response = PredictResponse(model_spec=_answering(asked, version))
+def _serialize_outputs(requested: ModelSpec, version: Version, outputs: dict[str, np.ndarray]) -> bytes:
+    response = PredictResponse(model_spec=_answering_spec(requested, version))
     for name, array in outputs.items():
         fill(response.outputs[name], array)
     return response.SerializeToString()
 
 
-def _answering(asked: ModelSpec, version: Version) -> ModelSpec:
-    """Name the version that answers, where the request did not."""
-    spec = ModelSpec(name=asked.name, signature_name=asked.signature_name or DEFAULT)
+def _answering_spec(requested: ModelSpec, version: Version) -> ModelSpec:
+    """Return the model_spec of a response, with the number of the version that answers."""
+    spec = ModelSpec(name=requested.name, signature_name=requested.signature_name or DEFAULT)
     spec.version.value = version.number
     return spec
 
 
 def _examples(message: Input, max_rows: int) -> list[bytes]:
-    """Serialize examples, each joined with its context: joined messages are merged ones."""
+    """Serialize examples, each after its context: concatenated messages are merged when parsed."""
     with_context = message.WhichOneof("kind") == "example_list_with_context"
-    given = message.example_list_with_context if with_context else message.example_list
-    _check_rows(len(given.examples), max_rows)
-    context = given.context.SerializeToString() if with_context else b""
-    return [context + one.SerializeToString() for one in given.examples]
+    example_list = message.example_list_with_context if with_context else message.example_list
+    _check_rows(len(example_list.examples), max_rows)
+    context = example_list.context.SerializeToString() if with_context else b""
+    return [context + example.SerializeToString() for example in example_list.examples]
 
 
 def _num_rows(inputs: dict[str, np.ndarray], signature: Signature) -> int:
@@ -135,10 +135,10 @@ def _num_rows(inputs: dict[str, np.ndarray], signature: Signature) -> int:
 
 def _check_rows(num_rows: int, max_rows: int) -> None:
     if num_rows > max_rows:
-        raise invalid(f"{num_rows} rows are more than this server takes at a time: {max_rows}")
+        raise invalid(f"{num_rows} rows exceed the server's limit of {max_rows} rows per request")
 
 
-async def _classes(version: Version, spec: ModelSpec, examples: list[bytes], call: RpcCall) -> ClassificationResult:
+async def _classify(version: Version, spec: ModelSpec, examples: list[bytes], call: RpcCall) -> ClassificationResult:
     result = ClassificationResult()
     for row in await core.classify(version, spec.signature_name, examples, deadline=call.deadline):
         classifications = result.classifications.add()
@@ -147,7 +147,7 @@ async def _classes(version: Version, spec: ModelSpec, examples: list[bytes], cal
     return result
 
 
-async def _numbers(version: Version, spec: ModelSpec, examples: list[bytes], call: RpcCall) -> RegressionResult:
+async def _regress(version: Version, spec: ModelSpec, examples: list[bytes], call: RpcCall) -> RegressionResult:
     result = RegressionResult()
     for value in await core.regress(version, spec.signature_name, examples, deadline=call.deadline):
         result.regressions.add(value=value)

@@ -1,16 +1,16 @@
-"""Fields of other servers: refused by name where they would change the answer, else passed over."""
+"""Fields of other servers are refused if they would change the response, and ignored otherwise."""
 
 import pytest
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
-from tfattn.serving.protocols.rest.openai.form import NAMES
-from tfattn.serving.protocols.rest.openai.other_fields import ELSEWHERE, UNSUPPORTED, WITHOUT_EFFECT, check, warning
+from tfattn.serving.protocols.rest.openai.guided_field import NAMES
+from tfattn.serving.protocols.rest.openai.other_fields import OTHER_PATH, UNSUPPORTED, WITHOUT_EFFECT, check, warning
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
-def test_what_would_change_the_answer_is_refused_with_what_to_do_instead(name):
+def test_unsupported_fields_are_refused_with_a_remedy(name):
     remedy, neutral = UNSUPPORTED[name]
     with pytest.raises(Failure, match=f"^{name}: this server does not support it; ") as refused:
         check({name: 0.7}, strict=False)
@@ -28,13 +28,13 @@ def test_remedies_name_fields_that_there_are():
 
 def test_no_field_is_in_two_tables():
     fields = {*ChatFields.model_fields} & {*CompletionFields.model_fields}
-    tables = [fields, set(UNSUPPORTED), set(ELSEWHERE), set(WITHOUT_EFFECT), set(NAMES)]
+    tables = [fields, set(UNSUPPORTED), set(OTHER_PATH), set(WITHOUT_EFFECT), set(NAMES)]
     assert len(set.union(*tables)) == sum(map(len, tables))
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("name", OTHER_PATH)
 def test_a_field_of_the_other_path_is_refused_with_that_path(name):
-    with pytest.raises(Failure, match=f"^{name}: .*; {ELSEWHERE[name]} has it"):
+    with pytest.raises(Failure, match=f"^{name}: .*; {OTHER_PATH[name]} has it"):
         check({name: 5}, strict=False)
 
 

@@ -1,4 +1,4 @@
-"""Chats: answers to messages."""
+"""OpenAI's chat completions."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -7,15 +7,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tfattn.serving.generation.piece import Piece, Token
 from tfattn.serving.generation.request import MOST_LIKELIEST, ChatMessage, Request
-from tfattn.serving.protocols.rest.openai.answer import Answer, shown, tokens_of
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 from tfattn.serving.protocols.rest.openai.fields import MaxTokens, TextFields
+from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder, decode_token, joined_tokens
 
-ROLES = {"developer": "system"}  # OpenAI's newer word
+ROLES = {"developer": "system"}  # OpenAI's newer name
 
 
 class TextPart(BaseModel):
-    """A part of what is said."""
+    """A text part of a message."""
 
     model_config = ConfigDict(strict=True)
 
@@ -24,7 +24,7 @@ class TextPart(BaseModel):
 
 
 class MessageFields(BaseModel):
-    """A message; names of who speaks are not read."""
+    """A message. The `name` of its author is ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -33,7 +33,7 @@ class MessageFields(BaseModel):
 
     @property
     def message(self) -> ChatMessage:
-        """Return what the model reads."""
+        """Return the message for the model."""
         parts = self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
         return ChatMessage(role=ROLES.get(self.role, self.role), content=parts)
 
@@ -42,10 +42,10 @@ class ChatFields(TextFields):
     """A request to /v1/chat/completions.
 
     Attributes:
-        messages: of the chat so far.
-        max_completion_tokens: OpenAI's newer word for max_tokens.
-        logprobs: whether the probability of each token is told.
-        top_logprobs: how many of the likeliest tokens are told of each place.
+        messages: the messages of the chat.
+        max_completion_tokens: OpenAI's newer name of max_tokens.
+        logprobs: whether to return the log-probability of each token.
+        top_logprobs: the number of most likely tokens to return for each position.
     """
 
     messages: Annotated[tuple[MessageFields, ...], Field(min_length=1)]
@@ -55,33 +55,33 @@ class ChatFields(TextFields):
 
     prompt_name: ClassVar[str] = "messages"
 
-    def answer(self) -> tuple[Request, Answer]:
-        """Return what is asked of the model, and what is answered with.
+    def model_request(self) -> tuple[Request, ResponseBuilder]:
+        """Return the request to the model and the builder of its response.
 
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
         """
         if self.top_logprobs is not None and not self.logprobs:
-            raise invalid_parameter("top_logprobs", "it needs logprobs to be true")
+            raise invalid_parameter("top_logprobs", "requires logprobs to be true")
         request = self.request(
-            (tuple(one.message for one in self.messages),),
+            (tuple(message.message for message in self.messages),),
             max_new_tokens=self.max_completion_tokens or self.max_tokens or 2**31 - 1,
             likeliest=(self.top_logprobs or 0) if self.logprobs else None,
         )
-        return request, Chat(self.model, request)
+        return request, ChatResponseBuilder(self.model, request)
 
 
-class Chat(Answer):
-    """The answer to it."""
+class ChatResponseBuilder(ResponseBuilder):
+    """The builder of the response to a chat."""
 
-    kind, piece_kind = "chat.completion", "chat.completion.chunk"
+    object_type, piece_object_type = "chat.completion", "chat.completion.chunk"
     prefix = "chatcmpl"
 
     def __init__(self, model: str, request: Request):
         super().__init__(model, request)
-        self._has_probabilities = request.likeliest is not None
+        self._has_logprobs = request.likeliest is not None
 
-    def begin(self) -> list[bytes]:
+    def first_events(self) -> list[bytes]:
         delta = {"role": "assistant", "content": ""}
         return [
             self._event([{"index": index, "delta": delta, "logprobs": None, "finish_reason": None}], {})
@@ -93,7 +93,7 @@ class Chat(Answer):
         return {
             "index": pieces[-1].index,
             "message": {"role": "assistant", "content": content, "refusal": None},
-            "logprobs": self._probabilities(tokens_of(pieces)),
+            "logprobs": self._logprobs(joined_tokens(pieces)),
             "finish_reason": pieces[-1].finish_reason,
         }
 
@@ -101,19 +101,19 @@ class Chat(Answer):
         return {
             "index": piece.index,
             "delta": {"content": piece.text} if piece.text else {},
-            "logprobs": self._probabilities(piece.tokens),
+            "logprobs": self._logprobs(piece.tokens),
             "finish_reason": piece.finish_reason,
         }
 
-    def _probabilities(self, tokens: Sequence[Token]) -> dict[str, Any] | None:
-        if not self._has_probabilities:
+    def _logprobs(self, tokens: Sequence[Token]) -> dict[str, Any] | None:
+        if not self._has_logprobs:
             return None
         return {"content": [self._token(token) for token in tokens], "refusal": None}
 
     def _token(self, token: Token) -> dict[str, Any]:
-        likeliest = [_told(text, value) for text, value in token.likeliest]
-        return {**_told(token.text, token.log_probability), "top_logprobs": likeliest}
+        likeliest = [_token_entry(text, value) for text, value in token.likeliest]
+        return {**_token_entry(token.text, token.log_probability), "top_logprobs": likeliest}
 
 
-def _told(text: str, log_probability: float) -> dict[str, Any]:
-    return {"token": shown(text), "logprob": log_probability, "bytes": list(text.encode("latin-1"))}
+def _token_entry(text: str, log_probability: float) -> dict[str, Any]:
+    return {"token": decode_token(text), "logprob": log_probability, "bytes": list(text.encode("latin-1"))}

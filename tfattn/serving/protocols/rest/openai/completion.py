@@ -1,4 +1,4 @@
-"""Completions: texts that go on with texts."""
+"""OpenAI's text completions."""
 
 import math
 from collections.abc import Sequence
@@ -8,92 +8,96 @@ from pydantic import Field
 
 from tfattn.serving.generation.piece import Piece, Token
 from tfattn.serving.generation.request import MOST_CHOICES, MOST_LIKELIEST, MOST_PROMPTS, Request
-from tfattn.serving.protocols.rest.openai.answer import Answer, shown, tokens_of
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 from tfattn.serving.protocols.rest.openai.fields import TextFields
+from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder, decode_token, joined_tokens
 
-USUAL_TOKENS = 16  # as OpenAI's server writes unless told otherwise
+DEFAULT_MAX_TOKENS = 16  # OpenAI's default
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
 TokenIds = Annotated[tuple[int, ...], Field(min_length=1)]
-ManyTokenIds = Annotated[tuple[TokenIds, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+TokenIdLists = Annotated[tuple[TokenIds, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
 
 
 class CompletionFields(TextFields):
     """A request to /v1/completions.
 
     Attributes:
-        prompt: a text, token ids, or several of either.
-        logprobs: how many of the likeliest tokens are told of each place.
-        echo: whether the text begins with its prompt.
-        best_of: how many texts are written of each prompt, of which the n most probable are returned.
+        prompt: a text, token ids, or a list of either.
+        logprobs: the number of most likely tokens to return for each position.
+        echo: whether to return the prompt before the generated text.
+        best_of: the number of texts to generate for each prompt; the n most probable texts are returned.
     """
 
-    prompt: str | Texts | TokenIds | ManyTokenIds = ""
+    prompt: str | Texts | TokenIds | TokenIdLists = ""
     logprobs: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
     echo: bool | None = None
     best_of: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
 
     prompt_name: ClassVar[str] = "prompt"
 
-    def answer(self) -> tuple[Request, Answer]:
-        """Return what is asked of the model, and what is answered with.
+    def model_request(self) -> tuple[Request, ResponseBuilder]:
+        """Return the request to the model and the builder of its response.
 
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
         """
-        is_one = isinstance(self.prompt, str) or isinstance(self.prompt[0], int)
-        prompts = (self.prompt,) if is_one else self.prompt
+        is_single = isinstance(self.prompt, str) or isinstance(self.prompt[0], int)
+        prompts = (self.prompt,) if is_single else self.prompt
         if self.echo and not all(isinstance(prompt, str) for prompt in prompts):
-            raise invalid_parameter("echo", "only a prompt that is a text can be repeated")
+            raise invalid_parameter("echo", "requires prompts that are texts")
         if self.echo and self.logprobs is not None:
             raise invalid_parameter(
                 "echo", "the tokens of a prompt have no log-probabilities; ask for one or the other"
             )
-        wanted = self.n or 1
-        written = self.best_of or wanted
-        if written < wanted:
-            raise invalid_parameter("best_of", f"expected at least n, {wanted}, received {written}")
-        if written > wanted and self.stream:
+        returned = self.n or 1
+        written = self.best_of or returned
+        if written < returned:
+            raise invalid_parameter("best_of", f"expected at least n, {returned}, received {written}")
+        if written > returned and self.stream:
             raise invalid_parameter("best_of", "the best texts are known at the end: expected stream to be false")
-        ranked = 0 if written > wanted and self.logprobs is None else self.logprobs
-        request = self.request(prompts, n=written, max_new_tokens=self.max_tokens or USUAL_TOKENS, likeliest=ranked)
-        has_probabilities = self.logprobs is not None
-        options = {"echo": bool(self.echo), "best": wanted, "has_probabilities": has_probabilities}
-        return request, Completion(self.model, request, **options)
+        ranked = 0 if written > returned and self.logprobs is None else self.logprobs
+        request = self.request(
+            prompts, n=written, max_new_tokens=self.max_tokens or DEFAULT_MAX_TOKENS, likeliest=ranked
+        )
+        has_logprobs = self.logprobs is not None
+        options = {"echo": bool(self.echo), "best": returned, "has_logprobs": has_logprobs}
+        return request, CompletionResponseBuilder(self.model, request, **options)
 
 
-class Completion(Answer):
-    """The answer to it.
+class CompletionResponseBuilder(ResponseBuilder):
+    """The builder of the response to a completion.
 
     Args:
-        model, request: as of all answers.
-        echo: whether each text begins with its prompt.
-        best: how many texts of each prompt are returned: those with the highest mean log-probability of a token.
-        has_probabilities: whether the probabilities of tokens are returned.
+        model, request: see `ResponseBuilder`.
+        echo: whether each text starts with its prompt.
+        best: the number of texts to return for each prompt: the texts with the highest mean log-probability per token.
+        has_logprobs: whether to return the log-probabilities of tokens.
     """
 
-    kind = piece_kind = "text_completion"
+    object_type = piece_object_type = "text_completion"
     prefix = "cmpl"
 
-    def __init__(self, model: str, request: Request, *, echo: bool, best: int, has_probabilities: bool):
+    def __init__(self, model: str, request: Request, *, echo: bool, best: int, has_logprobs: bool):
         super().__init__(model, request)
-        self._best, self._has_probabilities = best, has_probabilities
+        self._best, self._has_logprobs = best, has_logprobs
         texts = request.prompts if echo else [""] * len(request.prompts)
         self._echoes = {
             number * request.n + choice: text for number, text in enumerate(texts) for choice in range(self._n)
         }
         self._lengths = dict.fromkeys(self._echoes, 0)
 
-    def chosen(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+    def select(self, texts: list[list[Piece]]) -> list[list[Piece]]:
         if self._best == self._n:
             return texts
         by_prompt = [texts[start : start + self._n] for start in range(0, len(texts), self._n)]
-        return [text for some in by_prompt for text in sorted(some, key=_mean_log_probability)[-self._best :][::-1]]
+        return [text for group in by_prompt for text in sorted(group, key=_mean_log_probability)[-self._best :][::-1]]
 
     def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
         last = pieces[-1]
-        return self._choice(last.index, "".join(piece.text for piece in pieces), tokens_of(pieces), last.finish_reason)
+        return self._choice(
+            last.index, "".join(piece.text for piece in pieces), joined_tokens(pieces), last.finish_reason
+        )
 
     def piece_choice(self, piece: Piece) -> dict[str, Any]:
         return self._choice(piece.index, piece.text, piece.tokens, piece.finish_reason)
@@ -102,7 +106,7 @@ class Completion(Answer):
         return {
             "index": index,
             "text": self._echo(index) + text,
-            "logprobs": self._probabilities(index, tokens) if self._has_probabilities else None,
+            "logprobs": self._logprobs(index, tokens) if self._has_logprobs else None,
             "finish_reason": finish_reason,
         }
 
@@ -112,19 +116,19 @@ class Completion(Answer):
         echo, self._echoes[index] = self._echoes[index], ""
         return echo
 
-    def _probabilities(self, index: int, tokens: Sequence[Token]) -> dict[str, Any]:
+    def _logprobs(self, index: int, tokens: Sequence[Token]) -> dict[str, Any]:
         offsets = []
         for token in tokens:
             offsets.append(self._lengths[index])
-            self._lengths[index] += len(shown(token.text))
+            self._lengths[index] += len(decode_token(token.text))
         return {
-            "tokens": [shown(token.text) for token in tokens],
+            "tokens": [decode_token(token.text) for token in tokens],
             "token_logprobs": [token.log_probability for token in tokens],
-            "top_logprobs": [{shown(text): value for text, value in token.likeliest} for token in tokens],
+            "top_logprobs": [{decode_token(text): value for text, value in token.likeliest} for token in tokens],
             "text_offset": offsets,
         }
 
 
 def _mean_log_probability(pieces: Sequence[Piece]) -> float:
-    tokens = tokens_of(pieces)
+    tokens = joined_tokens(pieces)
     return sum(token.log_probability for token in tokens) / len(tokens) if tokens else -math.inf

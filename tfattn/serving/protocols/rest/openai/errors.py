@@ -1,4 +1,4 @@
-"""Failures as OpenAI's API words them."""
+"""Failures in the format of OpenAI's API."""
 
 import json
 from typing import Any
@@ -12,13 +12,13 @@ _CODES = {StatusCode.NOT_FOUND: "model_not_found", StatusCode.UNAUTHENTICATED: "
 
 
 class ApiFailure(Failure):
-    """A failure for which OpenAI's API has a code of its own.
+    """A failure with an error code of OpenAI's API.
 
     Args:
-        status: what kind of failure it is, in gRPC's terms.
-        message: what was wrong.
-        parameter: the name of the parameter that is wrong; empty where it is another part of the request.
-        error_code: OpenAI's code, such as "unsupported_parameter"; None where it has none.
+        status: the gRPC status code.
+        message: the error message.
+        parameter: the name of the invalid parameter; empty for other parts of the request.
+        error_code: OpenAI's code, such as "unsupported_parameter"; None without a code.
     """
 
     def __init__(self, status: StatusCode, message: str, *, parameter: str = "", error_code: str | None = None):
@@ -27,13 +27,13 @@ class ApiFailure(Failure):
 
 
 def invalid_parameter(parameter: str, message: str, *, error_code: str | None = None) -> ApiFailure:
-    """Make the failure of a parameter."""
+    """Create the failure of an invalid parameter."""
     message = f"{parameter}: {message}"
     return ApiFailure(StatusCode.INVALID_ARGUMENT, message, parameter=parameter, error_code=error_code)
 
 
 def error_object(failure: Failure) -> dict[str, Any]:
-    """Make the object of a failure."""
+    """Return the error object of a failure."""
     kind = "invalid_request_error" if failure.http_status < 500 else "server_error"
     error_code = failure.error_code if isinstance(failure, ApiFailure) else _CODES.get(failure.code)
     error = {"message": failure.message, "type": kind, "param": failure.parameter or None, "code": error_code}
@@ -41,5 +41,5 @@ def error_object(failure: Failure) -> dict[str, Any]:
 
 
 def error_response(failure: Failure) -> Response:
-    """Make the response of a failure."""
+    """Return the response to a failure."""
     return failure_response(failure, json.dumps(error_object(failure), ensure_ascii=False).encode())

@@ -1,4 +1,4 @@
-"""The fields that requests for completions and for chats have in common."""
+"""The fields that completions and chat completions share."""
 
 import re
 from functools import cached_property
@@ -20,16 +20,16 @@ from tfattn.serving.generation.request import (
 )
 from tfattn.serving.protocols.rest.openai import other_fields
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
-from tfattn.serving.protocols.rest.openai.form import NAMES, Form
+from tfattn.serving.protocols.rest.openai.guided_field import NAMES, GuidedField
 
-# Fields that the model's request has, too.
-SAME = ("seed", "min_tokens", "stop_token_ids", "ignore_eos", "bad_words", "allowed_token_ids", "logit_bias")
+# Fields that are passed to the model's request.
+SHARED_FIELDS = ("seed", "min_tokens", "stop_token_ids", "ignore_eos", "bad_words", "allowed_token_ids", "logit_bias")
 
 MaxTokens = Annotated[int, Field(ge=1)]
 
 
 class StreamOptions(BaseModel):
-    """What a stream tells beside the text."""
+    """The options of a stream."""
 
     model_config = ConfigDict(strict=True)
 
@@ -37,18 +37,18 @@ class StreamOptions(BaseModel):
 
 
 class TextFields(Settings):
-    """A request for texts; None means the default. Other fields are looked up in `other_fields`.
+    """A request for generated text. None is the default of a field; `other_fields` checks further fields.
 
     Attributes:
         model: the model's name.
-        n: how many texts of each prompt.
-        seed: from which all is drawn.
-        stop: what ends a text.
-        stream: whether it comes in pieces.
-        stream_options: what else comes then.
-        max_tokens: the most tokens of a text.
-        min_tokens, stop_token_ids, ignore_eos, bad_words, allowed_token_ids, logit_bias: as of `Request`.
-        strict: whether fields that the server does not know are refused.
+        n: the number of texts for each prompt.
+        seed: the seed of sampling.
+        stop: the strings that end a text.
+        stream: whether to stream the response.
+        stream_options: the options of the stream.
+        max_tokens: the maximum number of tokens of a text.
+        min_tokens, stop_token_ids, ignore_eos, bad_words, allowed_token_ids, logit_bias: see `Request`.
+        strict: whether to refuse unknown fields.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -71,46 +71,46 @@ class TextFields(Settings):
     strict: bool | None = None
 
     @property
-    def tells_usage(self) -> bool:
-        """Whether a stream ends with the number of tokens."""
+    def include_usage(self) -> bool:
+        """Whether a stream ends with the numbers of tokens."""
         return bool(self.stream_options and self.stream_options.include_usage)
 
     @cached_property
-    def form(self) -> Form:
-        """What a text must be."""
-        return Form.of(self.model_extra)
+    def guided_field(self) -> GuidedField:
+        """The constraint on the text."""
+        return GuidedField.of(self.model_extra)
 
-    def unknown(self) -> list[str]:
-        """Return the fields that the server does not know.
+    def unknown_fields(self) -> list[str]:
+        """Return the names of unknown fields.
 
         Raises:
-            Failure: INVALID_ARGUMENT, with the parameter: it would change the answer, or the request is strict.
+            Failure: INVALID_ARGUMENT with the parameter, if a field is not supported, or unknown and `strict` is set.
         """
         others = {name: value for name, value in self.model_extra.items() if name not in NAMES}
         return other_fields.check(others, strict=bool(self.strict))
 
-    def located(self, failure: Failure) -> Failure:
-        """Name the parameter that the model refuses: the one at the beginning of its message, or else the prompt."""
+    def with_location(self, failure: Failure) -> Failure:
+        """Set the parameter of a failure: the parameter at the start of its message, or else the prompt."""
         name = re.match(r"\w*", failure.message)[0]
-        if name in self.form.guided:
-            return self.form.located(failure)
+        if name in self.guided_field.guided:
+            return self.guided_field.with_location(failure)
         failure.parameter = name if name in type(self).model_fields else self.prompt_name
         return failure
 
     def request(self, prompts: tuple[Any, ...], *, max_new_tokens: int, **settings: Any) -> Request:
-        """Return the request to the model.
+        """Create the request to the model.
 
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
         """
         if self.stream_options is not None and not self.stream:
-            raise invalid_parameter("stream_options", "expected only where stream is true")
+            raise invalid_parameter("stream_options", "requires stream to be true")
         if (self.min_tokens or 0) > max_new_tokens:
             raise invalid_parameter(
                 "min_tokens", f"expected at most max_tokens, {max_new_tokens}, received {self.min_tokens}"
             )
-        same = (*Settings.model_fields, *SAME)
-        given = {name: value for name in same if (value := getattr(self, name)) is not None}
+        names = (*Settings.model_fields, *SHARED_FIELDS)
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
         stop = (self.stop,) if isinstance(self.stop, str) else self.stop or ()
-        form = {"guided": dict(self.form.guided), "stop": stop}
-        return Request(prompts=prompts, max_new_tokens=max_new_tokens, **({"n": self.n or 1} | given | form | settings))
+        options = {"n": self.n or 1} | given | {"guided": dict(self.guided_field.guided), "stop": stop} | settings
+        return Request(prompts=prompts, max_new_tokens=max_new_tokens, **options)

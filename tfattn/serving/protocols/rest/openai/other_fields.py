@@ -1,4 +1,4 @@
-"""Fields of other servers that this server does not support, and fields that change no answer."""
+"""Fields of other servers that are not supported, and fields that do not change the response."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,25 +8,25 @@ from tfattn.errors import listed
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 
 OFF = (False, 0, "", [], {})
-MAX_NAME_LENGTH = 64  # of a field that is shown
+MAX_NAME_LENGTH = 64  # of a field in a message
 
-# Each field that would change the answer: what to do instead, and the values with which it changes nothing (as does
-# null). The names are those of OpenAI, vLLM, SGLang, llama.cpp, Text Generation Inference and Ollama.
+# The fields that would change the response, each with a remedy and its neutral values (null is always neutral). The
+# names are from OpenAI, vLLM, SGLang, llama.cpp, Text Generation Inference and Ollama.
 UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     # Tools and other modalities
-    "tools": ("describe the tools in a message and hold the answer to a form by response_format", OFF),
-    "functions": ("describe the functions in a message and hold the answer to a form by response_format", OFF),
-    "tool_choice": ("hold the answer to a form by response_format", ("none",)),
-    "function_call": ("hold the answer to a form by response_format", ("none",)),
-    "modalities": ("answers are texts", (["text"], [])),
-    "audio": ("answers are texts", OFF),
-    "web_search_options": ("put what is to be read into a message", ()),
+    "tools": ("describe the tools in a message and constrain the response with response_format", OFF),
+    "functions": ("describe the functions in a message and constrain the response with response_format", OFF),
+    "tool_choice": ("constrain the response with response_format", ("none",)),
+    "function_call": ("constrain the response with response_format", ("none",)),
+    "modalities": ("the server only generates text", (["text"], [])),
+    "audio": ("the server only generates text", OFF),
+    "web_search_options": ("put the content into a message", ()),
     "reasoning_effort": ("ask for the length of the answer in a message", ("none",)),
     "verbosity": ("ask for the length of the answer in a message", ("medium",)),
     # The prompt
     "suffix": ("put what comes after the text into the prompt", OFF),
-    "chat_template": ("send the text that the template makes as the prompt of /v1/completions", OFF),
-    "chat_template_kwargs": ("send the text that the template makes as the prompt of /v1/completions", OFF),
+    "chat_template": ("send the formatted text as the prompt of /v1/completions", OFF),
+    "chat_template_kwargs": ("send the formatted text as the prompt of /v1/completions", OFF),
     "add_generation_prompt": ("send the whole text as the prompt of /v1/completions", (True,)),
     "continue_final_message": ("send the whole text as the prompt of /v1/completions", (False,)),
     "add_special_tokens": ("send token ids as the prompt of /v1/completions", (False,)),
@@ -35,7 +35,7 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "truncate_prompt_tokens": ("shorten the prompt", ()),
     "n_keep": ("shorten the prompt", (0,)),
     "image_data": ("send texts or token ids", OFF),
-    # The length of the text and where it ends
+    # The length and the end of the text
     "max_new_tokens": ("use max_tokens", ()),
     "n_predict": ("use max_tokens", ()),
     "num_predict": ("use max_tokens", ()),
@@ -44,7 +44,7 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "n_indent": ("use stop", (0,)),
     "include_stop_str_in_output": ("add the stop string to the text", (False,)),
     "no_stop_trim": ("add the stop string to the text", (False,)),
-    # Forms
+    # Structured output
     "grammar": ("use structured_outputs, guided_regex or guided_json", OFF),
     "ebnf": ("use structured_outputs, guided_regex or guided_json", OFF),
     "regex": ("use guided_regex", OFF),
@@ -77,9 +77,9 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "repeat_penalty": ("use repetition_penalty", (1,)),
     "repeat_last_n": ("leave it out: penalties count all tokens", (-1,)),
     "guidance_scale": ("use temperature", (1,)),
-    "negative_prompt": ("say in a message what to avoid", OFF),
+    "negative_prompt": ("describe in a message what to avoid", OFF),
     "lora": ("ask a model that was exported with the adapter", OFF),
-    # What is returned
+    # The content of the response
     "n_probs": ("use logprobs", (0,)),
     "prompt_logprobs": ("use the signature score of the export", ()),
     "skip_special_tokens": ("use logprobs to see tokens", (True,)),
@@ -89,9 +89,9 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "return_tokens": ("use logprobs to see tokens", (False,)),
 }
 
-# Fields of one of the two paths, and on which.
+# Fields that only one of the two paths has.
 CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
-ELSEWHERE = {
+OTHER_PATH = {
     "messages": CHAT,
     "max_completion_tokens": CHAT,
     "top_logprobs": CHAT,
@@ -100,7 +100,7 @@ ELSEWHERE = {
     "best_of": COMPLETIONS,
 }
 
-# What they tell the server changes no answer.
+# Fields that do not change the response.
 WITHOUT_EFFECT = {
     *("user", "store", "metadata", "service_tier", "safety_identifier", "request_id", "priority", "prediction"),
     *("prompt_cache_key", "prompt_cache_retention", "cache_prompt", "cache_salt", "id_slot", "parallel_tool_calls"),
@@ -111,37 +111,37 @@ WITHOUT_EFFECT = {
 
 
 def check(fields: Mapping[str, Any], *, strict: bool) -> list[str]:
-    """Refuse fields that would change the answer.
+    """Refuse unsupported fields that would change the response.
 
     Args:
-        fields: those of a request that this path does not read.
-        strict: whether unknown fields are refused, too.
+        fields: the fields of a request that its path does not define.
+        strict: whether to refuse unknown fields, too.
 
     Returns:
-        the unknown fields.
+        The names of unknown fields.
 
     Raises:
         Failure: INVALID_ARGUMENT, with the parameter.
     """
     for name, value in fields.items():
         remedy, neutral = UNSUPPORTED.get(name, ("", ()))
-        if name in ELSEWHERE:
-            remedy, neutral = f"{ELSEWHERE[name]} has it", (False, 1) if name in ("echo", "best_of") else ()
+        if name in OTHER_PATH:
+            remedy, neutral = f"{OTHER_PATH[name]} has it", (False, 1) if name in ("echo", "best_of") else ()
         if remedy and value is not None and value not in neutral:
             raise invalid_parameter(
                 name, f"this server does not support it; {remedy}", error_code="unsupported_parameter"
             )
-    unknown = [name for name in fields if name not in {*UNSUPPORTED, *ELSEWHERE, *WITHOUT_EFFECT}]
+    unknown = [name for name in fields if name not in {*UNSUPPORTED, *OTHER_PATH, *WITHOUT_EFFECT}]
     if strict and unknown:
         message = "there is no such field; leave it out, or leave out strict"
-        raise invalid_parameter(_shown(unknown[0]), message, error_code="unknown_parameter")
+        raise invalid_parameter(_escape(unknown[0]), message, error_code="unknown_parameter")
     return unknown
 
 
 def warning(unknown: Iterable[str]) -> bytes:
-    """Write the value of the header that lists unknown fields."""
-    return listed(map(_shown, unknown)).encode()
+    """Return the value of the header that lists unknown fields."""
+    return listed(map(_escape, unknown)).encode()
 
 
-def _shown(name: str) -> str:
+def _escape(name: str) -> str:
     return quote(name[:MAX_NAME_LENGTH], safe="")

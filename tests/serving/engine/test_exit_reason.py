@@ -1,10 +1,11 @@
-"""Why a process ended is said in one line, whatever TensorFlow wrote before."""
+"""The reason why a process ended is one line, without TensorFlow's log lines."""
 
 import signal
 
 import pytest
 
-from tfattn.serving.engine import death
+from tfattn.serving.engine import exit_reason as module
+from tfattn.serving.engine.exit_reason import exit_reason, out_of_memory_kills
 
 NATIVE = """\
 WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
@@ -41,16 +42,16 @@ MemoryError: no room
         (-40, "", "signal 40"),
     ],
 )
-def test_the_reason_is_found(exit_code, errors, expected):
-    assert death.reason(exit_code, errors).startswith(expected)
-    assert "port.cc" not in death.reason(exit_code, errors)
+def test_the_reason_is_extracted(exit_code, errors, expected):
+    assert exit_reason(exit_code, errors).startswith(expected)
+    assert "port.cc" not in exit_reason(exit_code, errors)
 
 
-def test_a_lack_of_memory_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(death, "VMSTAT", tmp_path / "vmstat")
-    assert death.out_of_memory_kills() == 0
+def test_out_of_memory_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "VMSTAT", tmp_path / "vmstat")
+    assert out_of_memory_kills() == 0
     (tmp_path / "vmstat").write_text("pgfault 7\noom_kill 3\n")
-    assert death.out_of_memory_kills() == 3
-    assert death.reason(-signal.SIGKILL, "", out_of_memory=True) == "SIGKILL, as memory ran out"
-    assert death.reason(-signal.SIGKILL, "", killed_because="it hung", out_of_memory=True) == "SIGKILL, as it hung"
-    assert death.reason(1, "", out_of_memory=True) == "exit status 1"
+    assert out_of_memory_kills() == 3
+    assert exit_reason(-signal.SIGKILL, "", out_of_memory=True) == "SIGKILL, as memory ran out"
+    assert exit_reason(-signal.SIGKILL, "", killed_because="it hung", out_of_memory=True) == "SIGKILL, as it hung"
+    assert exit_reason(1, "", out_of_memory=True) == "exit status 1"

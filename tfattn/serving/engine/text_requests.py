@@ -1,4 +1,4 @@
-"""The texts that a process writes for its server."""
+"""Requests for generated text in the process of a version."""
 
 import contextlib
 import json
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.engine.line import OK, Line
+from tfattn.serving.engine.channel import OK, Channel
 from tfattn.serving.engine.saved_model import SavedModel
 from tfattn.serving.generation.limits import Occupancy, TextLimits
 from tfattn.serving.generation.piece import Piece
@@ -16,26 +16,26 @@ from tfattn.serving.generation.scheduler import Scheduler
 from tfattn.serving.generation.ticket import Ticket
 
 
-class Texts:
-    """Writes the texts that requests of a line ask for, while a `with` block runs.
+class TextRequests:
+    """A handler of requests for generated text that runs inside a `with` block.
 
     Args:
-        model: what writes.
-        line: the line to the server.
-        limits: of the texts.
+        model: a language model.
+        channel: the channel to the server.
+        limits: the limits of generated text.
 
     Raises:
-        ServingError: the model does not write texts step by step.
+        ServingError: the model is not a language model.
     """
 
-    def __init__(self, model: SavedModel, line: Line, limits: TextLimits):
-        self._line = line
-        self._scheduler = Scheduler(model, limits, observe=self._tell_occupancy)
-        # Prompts become tokens aside from what else is computed, which may take long. So may the compilation of guides.
+    def __init__(self, model: SavedModel, channel: Channel, limits: TextLimits):
+        self._line = channel
+        self._scheduler = Scheduler(model, limits, observe=self._report_occupancy)
+        # Tokenization does not wait for other computations, nor for the compilation of guides, which may take long.
         self._prompts, self._guides = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._tickets: dict[int, Ticket] = {}
 
-    def __enter__(self) -> "Texts":
+    def __enter__(self) -> "TextRequests":
         self._scheduler.__enter__()
         return self
 
@@ -45,16 +45,16 @@ class Texts:
         self._scheduler.__exit__()
 
     def warm_up(self) -> None:
-        """Write a little, so that no client waits for first computations."""
+        """Generate a short text so that no client waits for first computations."""
         self._scheduler.warm_up()
 
-    def begin(self, number: int, body: bytes) -> None:
-        """Let the texts of a request be written."""
-        ticket = self._tickets[number] = Ticket(lambda told: self._tell(number, told))
+    def start(self, number: int, body: bytes) -> None:
+        """Start a request."""
+        ticket = self._tickets[number] = Ticket(lambda result: self._report(number, result))
         self._prompts.submit(self._read, body, ticket)
 
     def cancel(self, number: int) -> None:
-        """Let nothing more be written for a request."""
+        """Cancel a request; ignore a request that has ended."""
         if (ticket := self._tickets.get(number)) is not None:
             ticket.cancel()
 
@@ -79,21 +79,21 @@ class Texts:
             self._scheduler.submit(request, ticket)
         except Failure as failure:
             ticket.fail(failure)
-        except Exception as error:  # whatever it is, whoever asked must hear of it
+        except Exception as error:  # any exception must reach the client
             ticket.fail(Failure(StatusCode.INTERNAL, repr(error)))
 
-    def _tell_occupancy(self, occupancy: Occupancy) -> None:
+    def _report_occupancy(self, occupancy: Occupancy) -> None:
         self._send(0, OK, json.dumps(occupancy).encode())
 
-    def _tell(self, number: int, told: Piece | Failure | None) -> None:
-        if isinstance(told, Piece):
-            self._send(number, OK, told.message())
+    def _report(self, number: int, result: Piece | Failure | None) -> None:
+        if isinstance(result, Piece):
+            self._send(number, OK, result.message())
             return
         self._tickets.pop(number, None)
-        if told is None:
+        if result is None:
             self._send(number, OK, b"")
         else:
-            self._send(number, told.code.value[0], told.message.encode("utf-8", "replace"))
+            self._send(number, result.code.value[0], result.message.encode("utf-8", "replace"))
 
     def _send(self, number: int, code: int, body: bytes) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the server is gone

@@ -1,4 +1,4 @@
-"""What is relied on of uvicorn's insides: all of it is named, and a release that lacks some of it is refused."""
+"""All used internals of uvicorn are listed, and a release without one of them is refused."""
 
 import ast
 import inspect
@@ -9,24 +9,24 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from tfattn.errors import ServingError
-from tfattn.serving.protocols.rest import http, server, uvicorn_insides
-from tfattn.serving.protocols.rest.uvicorn_insides import INSIDES
+from tfattn.serving.protocols.rest import http, server, uvicorn_internals
+from tfattn.serving.protocols.rest.uvicorn_internals import INTERNALS
 
 
-def test_the_installed_release_has_all_of_them():
-    uvicorn_insides.check()
+def test_the_installed_release_has_all_internals():
+    uvicorn_internals.check()
 
 
-def test_a_release_that_lacks_one_is_refused_by_its_name(monkeypatch):
+def test_a_release_without_an_internal_is_refused(monkeypatch):
     monkeypatch.delattr(HttpToolsProtocol, "on_header")
-    monkeypatch.setitem(INSIDES, RequestResponseCycle, INSIDES[RequestResponseCycle] | {"state"})
+    monkeypatch.setitem(INTERNALS, RequestResponseCycle, INTERNALS[RequestResponseCycle] | {"state"})
     message = f"lacks HttpToolsProtocol.on_header, RequestResponseCycle.state: .*received uvicorn {uvicorn.__version__}"
     with pytest.raises(ServingError, match=message):
-        uvicorn_insides.check()
+        uvicorn_internals.check()
 
 
 def used(module, path: str) -> set[str]:
-    """The attributes of `path`, such as `self.cycle`, in a module."""
+    """Return the attributes of `path`, such as `self.cycle`, that a module uses."""
     nodes = ast.walk(ast.parse(inspect.getsource(module)))
     return {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == path}
 
@@ -40,6 +40,6 @@ def used(module, path: str) -> set[str]:
         (ServerState, server, ["self.server_state"], None),
     ],
 )
-def test_all_that_is_relied_on_is_named(kind, module, paths, ours):
-    relied_on = set(vars(ours) if ours else ()).union(*(used(module, path) for path in paths))
-    assert relied_on & uvicorn_insides.attributes(kind) - set(dir(object)) - {"__module__"} == INSIDES[kind]
+def test_all_used_internals_are_listed(kind, module, paths, ours):
+    attributes = set(vars(ours) if ours else ()).union(*(used(module, path) for path in paths))
+    assert attributes & uvicorn_internals.attributes(kind) - set(dir(object)) - {"__module__"} == INTERNALS[kind]

@@ -1,9 +1,9 @@
-"""What a text must be, under the names of OpenAI, vLLM and llama.cpp."""
+"""Structured output under the field names of OpenAI, vLLM and llama.cpp."""
 
 import pytest
 
 from tfattn.serving.api.failure import Failure, invalid
-from tfattn.serving.protocols.rest.openai.form import Form
+from tfattn.serving.protocols.rest.openai.guided_field import GuidedField
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
 
@@ -31,13 +31,13 @@ SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
         ),
     ],
 )
-def test_a_form_is_the_same_under_each_of_its_names(fields, parameter, guided):
-    form = Form.of(fields | {"temperature": 1})
-    assert (form.parameter, form.guided) == (parameter, guided)
+def test_a_constraint_is_the_same_under_each_name(fields, parameter, guided):
+    guided_field = GuidedField.of(fields | {"temperature": 1})
+    assert (guided_field.parameter, guided_field.guided) == (parameter, guided)
 
 
 @pytest.mark.parametrize(
-    "fields, parameter, said",
+    "fields, parameter, message",
     [
         ({"guided_regex": "a", "structured_outputs": {"regex": "a"}}, "structured_outputs", "only one field"),
         ({"structured_outputs": {"regex": "a", "choice": ["a"]}}, "structured_outputs", "expected an object with one"),
@@ -46,20 +46,20 @@ def test_a_form_is_the_same_under_each_of_its_names(fields, parameter, guided):
         ({"structured_outputs": {"structural_tag": "a"}}, "structured_outputs", "does not support structural_tag"),
     ],
 )
-def test_a_form_that_cannot_be_kept_is_refused_by_the_name_that_was_given(fields, parameter, said):
+def test_an_invalid_constraint_is_refused_with_its_field(fields, parameter, message):
     with pytest.raises(Failure) as refused:
-        Form.of(fields)
-    assert refused.value.parameter == parameter and said in refused.value.message
+        GuidedField.of(fields)
+    assert refused.value.parameter == parameter and message in refused.value.message
 
 
 @pytest.mark.parametrize(
-    "fields, parameter, place",
+    "fields, parameter, path",
     [
         ({"structured_outputs": {"json": SCHEMA}}, "structured_outputs", "structured_outputs.json"),
         ({"json_schema": SCHEMA}, "json_schema", "json_schema"),
         ({"response_format": {"type": "json_object", "schema": SCHEMA}}, "response_format", "response_format.schema"),
     ],
 )
-def test_what_the_model_refuses_is_named_by_the_place_that_was_given(fields, parameter, place):
-    failure = Form.of(fields).located(invalid("guided_json#/type: no type"))
-    assert (failure.parameter, failure.message) == (parameter, f"{place}#/type: no type")
+def test_what_the_model_refuses_is_named_by_the_place_that_was_given(fields, parameter, path):
+    failure = GuidedField.of(fields).with_location(invalid("guided_json#/type: no type"))
+    assert (failure.parameter, failure.message) == (parameter, f"{path}#/type: no type")

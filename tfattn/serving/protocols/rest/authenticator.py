@@ -1,4 +1,4 @@
-"""Who may ask."""
+"""Authentication of REST requests."""
 
 from collections.abc import Mapping
 
@@ -10,14 +10,14 @@ from tfattn.serving.protocols.rest.origin_check import OriginCheck
 from tfattn.serving.section import Serving
 
 
-class Callers:
-    """Those who know the token, or everybody where there is none, but for web pages of other sites.
+class Authenticator:
+    """A check of a request's bearer token, if the server has one, and of its origin.
 
     Args:
-        serving: the settings.
+        serving: the server's settings.
 
     Attributes:
-        need_token: whether there is one.
+        needs_token: whether requests need a bearer token.
 
     Raises:
         ServingError: the token cannot be read.
@@ -25,16 +25,16 @@ class Callers:
 
     def __init__(self, serving: Serving):
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
-        self.need_token = self._bearer is not None
+        self.needs_token = self._bearer is not None
         self._origins = OriginCheck(serving)
         self.check_site = self._origins.check_site
 
     def check(self, method: str, headers: Mapping[bytes, bytes]) -> None:
-        """Refuse a request without the token, or of a web page of another site.
+        """Refuse a request without the token, or from a web page of another site.
 
         Args:
-            method: of HTTP.
-            headers: the request's, with names in lower case.
+            method: the HTTP method.
+            headers: the request's headers, with names in lower case.
 
         Raises:
             Failure: UNAUTHENTICATED; PERMISSION_DENIED; or with the HTTP status 415.

@@ -1,4 +1,4 @@
-"""The objects of an answer: one for all of it, or one for each piece."""
+"""Serialization of OpenAI responses: a single object, or an event for each piece of a stream."""
 
 import itertools
 import json
@@ -14,16 +14,16 @@ from tfattn.serving.generation.request import Request
 DONE = b"data: [DONE]\n\n"
 
 
-class Answer(ABC):
-    """What a request is answered with.
+class ResponseBuilder(ABC):
+    """A builder of the response to a request.
 
     Args:
         model: the model's name.
-        request: what is asked of it.
+        request: the request to the model.
     """
 
-    kind: str  # of the whole
-    piece_kind: str
+    object_type: str  # of a complete response
+    piece_object_type: str  # of an event
     prefix: str  # of ids
 
     def __init__(self, model: str, request: Request):
@@ -33,37 +33,37 @@ class Answer(ABC):
 
     @abstractmethod
     def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
-        """Return a text, of all its pieces."""
+        """Return the choice of a complete text from all its pieces."""
 
     @abstractmethod
     def piece_choice(self, piece: Piece) -> dict[str, Any]:
-        """Return a piece of a text."""
+        """Return the choice of one piece of a text."""
 
-    def chosen(self, texts: list[list[Piece]]) -> list[list[Piece]]:
-        """Return the texts that are returned, each of all its pieces; all of them by default."""
+    def select(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+        """Select the texts to return, each a list of its pieces; all texts by default."""
         return texts
 
-    def begin(self) -> list[bytes]:
-        """Return the events that come before all pieces."""
+    def first_events(self) -> list[bytes]:
+        """Return the events before the first piece."""
         return []
 
-    def event(self, piece: Piece, *, tells_usage: bool) -> bytes:
+    def event(self, piece: Piece, *, include_usage: bool) -> bytes:
         """Return the event of a piece."""
-        return self._event([self.piece_choice(piece)], {"usage": None} if tells_usage else {})
+        return self._event([self.piece_choice(piece)], {"usage": None} if include_usage else {})
 
     def usage_event(self, usages: Sequence[tuple[int, Usage]]) -> bytes:
-        """Return the event with the number of tokens, behind all pieces."""
+        """Return the event with the numbers of tokens, after the last piece."""
         return self._event([], {"usage": self.usage(usages)})
 
-    def whole(self, pieces: Sequence[Piece]) -> bytes:
-        """Return the answer of all pieces."""
+    def response(self, pieces: Sequence[Piece]) -> bytes:
+        """Return the complete response from all pieces."""
         texts = [[piece for piece in pieces if piece.index == index] for index in range(self._num_texts)]
         usages = [(piece.index, piece.usage) for piece in pieces if piece.usage is not None]
-        choices = [{**self.choice(text), "index": index} for index, text in enumerate(self.chosen(texts))]
-        return _json({**self._head, "object": self.kind, "choices": choices, "usage": self.usage(usages)})
+        choices = [{**self.choice(text), "index": index} for index, text in enumerate(self.select(texts))]
+        return _json({**self._head, "object": self.object_type, "choices": choices, "usage": self.usage(usages)})
 
     def usage(self, usages: Sequence[tuple[int, Usage]]) -> dict[str, Any]:
-        """Add up tokens by the numbers of texts; a prompt counts once, however many texts are written to it."""
+        """Return the total numbers of tokens. A prompt counts once, independent of its number of texts."""
         firsts = [usage for index, usage in usages if index % self._n == 0]
         read, written = sum(usage.prompt for usage in firsts), sum(usage.written for _, usage in usages)
         return {
@@ -74,21 +74,21 @@ class Answer(ABC):
         }
 
     def _event(self, choices: list[dict[str, Any]], more: dict[str, Any]) -> bytes:
-        return data({**self._head, "object": self.piece_kind, "choices": choices, **more})
+        return server_sent_event({**self._head, "object": self.piece_object_type, "choices": choices, **more})
 
 
-def data(document: dict[str, Any]) -> bytes:
-    """Write a server-sent event."""
+def server_sent_event(document: dict[str, Any]) -> bytes:
+    """Encode a server-sent event."""
     return b"data: %s\n\n" % _json(document)
 
 
-def tokens_of(pieces: Sequence[Piece]) -> list[Token]:
-    """Return the tokens of some pieces."""
+def joined_tokens(pieces: Sequence[Piece]) -> list[Token]:
+    """Return the tokens of several pieces as one list."""
     return list(itertools.chain.from_iterable(piece.tokens for piece in pieces))
 
 
-def shown(token: str) -> str:
-    """Return a token as text; bytes that are no UTF-8 alone as U+FFFD."""
+def decode_token(token: str) -> str:
+    """Decode a token as UTF-8, with U+FFFD for invalid bytes."""
     return token.encode("latin-1").decode("utf-8", "replace")
 
 

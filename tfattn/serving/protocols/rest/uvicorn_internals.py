@@ -1,6 +1,6 @@
-"""The undocumented parts of uvicorn that the REST server relies on, by name.
+"""The undocumented parts of uvicorn that the REST server uses, by name.
 
-A release that lacks one of them is refused before it serves anything, rather than failing at the first slow client.
+A release without one of them is refused at startup; otherwise it would fail at the first slow client.
 """
 
 import inspect
@@ -11,11 +11,11 @@ from uvicorn.server import ServerState
 
 from tfattn.errors import ServingError
 
-__all__ = ["INSIDES", "STATUS_LINE", "HttpToolsProtocol", "RequestResponseCycle", "check"]
+__all__ = ["INTERNALS", "STATUS_LINE", "HttpToolsProtocol", "RequestResponseCycle", "check"]
 
-# Methods that are called or overridden, and attributes that are read or set: of http.py the first two, of server.py the
-# others.
-INSIDES: dict[type, frozenset[str]] = {
+# Methods that are called or overridden, and attributes that are read or set. http.py uses the first two classes,
+# server.py the others.
+INTERNALS: dict[type, frozenset[str]] = {
     HttpToolsProtocol: frozenset(
         (
             *("connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing"),
@@ -31,24 +31,24 @@ INSIDES: dict[type, frozenset[str]] = {
 
 
 def check() -> None:
-    """Refuse a release of uvicorn without them.
+    """Refuse a release of uvicorn that lacks one of the internals.
 
     Raises:
-        ServingError: names what it lacks.
+        ServingError: names the missing attributes.
     """
     missing = [
-        f"{kind.__name__}.{name}" for kind, names in INSIDES.items() for name in sorted(names - attributes(kind))
+        f"{kind.__name__}.{name}" for kind, names in INTERNALS.items() for name in sorted(names - attributes(kind))
     ]
     if missing:
         raise ServingError(
             f"this release of uvicorn lacks {', '.join(missing)}",
-            expected="the release that setup.cfg asks for",
+            expected="the release in setup.cfg",
             received=f"uvicorn {uvicorn.__version__}",
-            remedy="Install that one, or follow its changes in tfattn/serving/protocols/rest/.",
+            remedy="Install this release, or adapt tfattn/serving/protocols/rest/ to the new one.",
         )
 
 
 def attributes(kind: type) -> set[str]:
-    """List the attributes of a class, and those that its methods set on its objects."""
+    """Return the attributes of a class and of its instances."""
     methods = [value for value in vars(kind).values() if inspect.isfunction(value)]
     return set(dir(kind)).union(*(method.__code__.co_names for method in methods))

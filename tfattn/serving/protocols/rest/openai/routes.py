@@ -1,4 +1,4 @@
-"""The paths of OpenAI's API: completions, chats, and the models that answer them."""
+"""The routes of OpenAI's API: completions, chat completions and models."""
 
 import asyncio
 import contextlib
@@ -19,11 +19,9 @@ from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rest.accounts import Accounts
+from tfattn.serving.protocols.rest.authenticator import Authenticator
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
-from tfattn.serving.protocols.rest.callers import Callers
 from tfattn.serving.protocols.rest.openai import other_fields
-from tfattn.serving.protocols.rest.openai.answer import DONE, Answer, data
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
 from tfattn.serving.protocols.rest.openai.errors import (
@@ -33,56 +31,58 @@ from tfattn.serving.protocols.rest.openai.errors import (
     invalid_parameter,
 )
 from tfattn.serving.protocols.rest.openai.fields import TextFields
+from tfattn.serving.protocols.rest.openai.response_builder import DONE, ResponseBuilder, server_sent_event
 from tfattn.serving.protocols.rest.parse import LARGE
+from tfattn.serving.protocols.rest.request_metrics import RequestMetrics
 from tfattn.serving.protocols.rest.response import Response, StreamedResponse
-from tfattn.serving.protocols.rest.routes import decoded
+from tfattn.serving.protocols.rest.routes import decode_name
 from tfattn.serving.section import Serving
 
 MODELS = b"/v1/models"
 _MODEL_PATH = re.compile(rb"/v1/models/([^:]+)")
 # The rest of OpenAI's API, by the first part of its paths.
-_ABSENT = re.compile(
+_OTHER_PATHS = re.compile(
     rb"/v1/(assistants|audio|batches|chat|completions|containers|conversations|embeddings|evals|files|fine_tuning|images"
     rb"|moderations|organization|realtime|responses|threads|uploads|vector_stores|videos)(?:/.*)?",
     re.DOTALL,
 )
 CLIENT = b"x-stainless-lang"  # a header that OpenAI's own clients send, in every language
 FIELDS = {b"/v1/completions": CompletionFields, b"/v1/chat/completions": ChatFields}
-EVENTS = b"text/event-stream; charset=utf-8"
-_MODEL = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
-IGNORED = b"x-ignored-fields"
+EVENT_STREAM = b"text/event-stream; charset=utf-8"
+_MODEL_NAME = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
+IGNORED_FIELDS = b"x-ignored-fields"
 HEADERS = ((b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))  # proxies must not collect the events
 
 
 @dataclass
 class Call:
-    """A request under way.
+    """The state of a request.
 
     Attributes:
-        api: what is asked for, such as "chat_completions".
-        start: when it came.
-        model: the model that it asks.
-        version: what answers.
-        is_told: whether it has been counted.
+        api: the name of the method, such as "chat_completions".
+        start: the time of arrival.
+        model: the name of the model.
+        version: the version that answers.
+        is_recorded: whether the request is in the metrics and the log.
     """
 
     api: str
     start: float = field(default_factory=time.perf_counter)
     model: str | None = None
     version: Version | None = None
-    is_told: bool = False
+    is_recorded: bool = False
 
 
-class Texts:
-    """Answers the paths of OpenAI's API, where there is a model that writes texts step by step.
+class OpenAIRoutes:
+    """The routes of OpenAI's API on a server with language models.
 
     Args:
-        models: what is served.
-        serving: the settings.
-        callers: who may ask.
-        accounts: where requests are told.
-        metrics: what counts.
-        health: what the server says of itself.
+        models: the served models.
+        serving: the server's settings.
+        authenticator: checks each request.
+        request_metrics: records each request.
+        metrics: the server's metrics.
+        health: the server's health.
     """
 
     def __init__(
@@ -90,75 +90,78 @@ class Texts:
         models: Models,
         serving: Serving,
         *,
-        callers: Callers,
-        accounts: Accounts,
+        authenticator: Authenticator,
+        request_metrics: RequestMetrics,
         metrics: Metrics,
         health: Health,
     ):
-        self._models, self._serving, self._callers = models, serving, callers
-        self._accounts, self._metrics, self._health = accounts, metrics, health
+        self._models, self._serving, self._authenticator = models, serving, authenticator
+        self._request_metrics, self._metrics, self._health = request_metrics, metrics, health
 
     def has(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> bool:
-        """Return whether a request is for this API: by its path, where a model writes texts or OpenAI's client asks.
+        """Return whether a request is for this API.
 
-        The path of one model is TF Serving's as well, and OpenAI's for OpenAI's clients alone.
+        A path of the API belongs to it if the server has a language model or the request is from OpenAI's client. The
+        path of a single model is also TF Serving's, so only requests from OpenAI's client belong to this API.
         """
         is_client = CLIENT in headers
-        if (method, path) == ("GET", MODELS) or _ABSENT.fullmatch(path):
-            return is_client or any(self._writers())
+        if (method, path) == ("GET", MODELS) or _OTHER_PATHS.fullmatch(path):
+            return is_client or any(self._language_models())
         return is_client and _MODEL_PATH.fullmatch(path) is not None
 
     async def respond(
         self, method: str, path: bytes, headers: Mapping[bytes, bytes], receive: Receive
     ) -> Response | StreamedResponse:
-        """Make the response of a request that is for this API."""
+        """Respond to a request of this API."""
         call = Call(_api(path))
         try:
-            self._callers.check(method, headers)
+            self._authenticator.check(method, headers)
             if method == "POST" and path in FIELDS:
-                response = await self._answered(call, path, headers, receive)
+                response = await self._generate(call, path, headers, receive)
             elif method == "GET" and path == MODELS:
-                response = self._listed()
+                response = self._list_models()
             elif method == "GET" and (match := _MODEL_PATH.fullmatch(path)):
-                response = self._retrieved(decoded(match[1]))
+                response = self._retrieve_model(decode_name(match[1]))
             else:
                 offered = listed(known.decode() for known in (MODELS, *FIELDS))
                 message = f"There is no {method} {path[:100].decode('latin-1')} on this server; there is {offered}"
                 raise ApiFailure(StatusCode.NOT_FOUND, message, error_code="unknown_url")
         except Failure as failure:
-            self._tell(call, failure)
+            self._record(call, failure)
             return error_response(failure)
-        except asyncio.CancelledError:  # the server does not wait any longer
-            failure = Failure(StatusCode.UNAVAILABLE, "The server ended before it could answer")
-            self._tell(call, failure)
+        except asyncio.CancelledError:  # the grace period of the shutdown is over
+            failure = Failure(StatusCode.UNAVAILABLE, "The server ended before it could builder")
+            self._record(call, failure)
             return error_response(failure)
         except Exception as error:
-            self._tell(call, error)
+            self._record(call, error)
             raise
         if isinstance(response, Response):
-            self._tell(call)
+            self._record(call)
         return response
 
-    async def _answered(
+    async def _generate(
         self, call: Call, path: bytes, headers: Mapping[bytes, bytes], receive: Receive
     ) -> Response | StreamedResponse:
         body = await read_body(receive, headers, self._serving)
         fields = await asyncio.to_thread(read, FIELDS[path], body) if len(body) > LARGE else read(FIELDS[path], body)
         call.version = self._find(fields.model)
         call.model = call.version.model
-        unknown = fields.unknown()
-        headers = ((IGNORED, other_fields.warning(unknown)),) if unknown else ()
-        request, answer = await asyncio.to_thread(fields.answer) if len(body) > LARGE else fields.answer()
+        unknown_fields = fields.unknown_fields()
+        headers = ((IGNORED_FIELDS, other_fields.warning(unknown_fields)),) if unknown_fields else ()
+        request, builder = (
+            await asyncio.to_thread(fields.model_request) if len(body) > LARGE else fields.model_request()
+        )
         pieces = self._pieces(call, fields, request)
         async with unless_disconnected(receive):
             if not fields.stream:
-                return Response(200, answer.whole([piece async for piece in pieces]), headers=headers)
-            events = self._events(call, answer, pieces, tells_usage=fields.tells_usage)
-            first = await anext(events)  # by then it is known whether the request can be answered
-        return StreamedResponse(first, events, EVENTS, HEADERS + headers)
+                return Response(200, builder.response([piece async for piece in pieces]), headers=headers)
+            events = self._events(call, builder, pieces, include_usage=fields.include_usage)
+            first = await anext(events)  # a failure of the first event becomes an error response
+        return StreamedResponse(first, events, EVENT_STREAM, HEADERS + headers)
 
     async def _pieces(self, call: Call, fields: TextFields, request: Request) -> AsyncGenerator[Piece, None]:
-        """Yield pieces of texts, each of which comes in time."""
+        """Yield pieces of texts, with a time limit for each."""
         seconds, is_first = self._serving.timeout_seconds, True
         async with contextlib.aclosing(call.version.write(request)) as pieces:
             while True:
@@ -174,7 +177,7 @@ class Texts:
                     raise Failure(StatusCode.UNAVAILABLE, "The server ended before the text did") from None
                 except Failure as failure:
                     if failure.code is StatusCode.INVALID_ARGUMENT:
-                        raise fields.located(failure) from None
+                        raise fields.with_location(failure) from None
                     raise
                 if piece is None:
                     return
@@ -187,78 +190,81 @@ class Texts:
                 yield piece
 
     async def _events(
-        self, call: Call, answer: Answer, pieces: AsyncGenerator[Piece, None], *, tells_usage: bool
+        self, call: Call, builder: ResponseBuilder, pieces: AsyncGenerator[Piece, None], *, include_usage: bool
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the events of a stream; the request is told when it ends."""
-        usages, begin, has_begun = [], b"".join(answer.begin()), False
+        """Yield the events of a stream; record the request when the stream ends."""
+        usages, first_events, has_started = [], b"".join(builder.first_events()), False
         try:
             async with contextlib.aclosing(pieces):
                 async for piece in pieces:
                     if piece.usage is not None:
                         usages.append((piece.index, piece.usage))
-                    yield begin + answer.event(piece, tells_usage=tells_usage)
-                    begin, has_begun = b"", True
-            if tells_usage:
-                yield answer.usage_event(usages)
+                    yield first_events + builder.event(piece, include_usage=include_usage)
+                    first_events, has_started = b"", True
+            if include_usage:
+                yield builder.usage_event(usages)
         except Failure as failure:
-            self._tell(call, failure)
-            if not has_begun:
+            self._record(call, failure)
+            if not has_started:
                 raise
-            yield data(error_object(failure))
-        except BaseException as error:  # such as that the client has gone
-            self._tell(call, error)
+            yield server_sent_event(error_object(failure))
+        except BaseException as error:  # for example, the client has disconnected
+            self._record(call, error)
             raise
         else:
-            self._tell(call)
+            self._record(call)
             yield DONE
 
     def _find(self, model: str) -> Version:
-        """Find the version of a model: NAME, NAME/versions/NUMBER or NAME/labels/LABEL, as in TF Serving's paths."""
-        name, version, label = _MODEL.fullmatch(model).groups()
+        """Find the version of NAME, NAME/versions/NUMBER or NAME/labels/LABEL, like in TF Serving's paths."""
+        name, version, label = _MODEL_NAME.fullmatch(model).groups()
         try:
             version = self._models.find(name, int(version) if version else None, label)
         except Failure as failure:
             if failure.code is StatusCode.NOT_FOUND:
-                failure = Failure(failure.code, f"There is no model {model!r}; there is {listed(self._writers())}")
+                failure = Failure(
+                    failure.code, f"There is no model {model!r}; there is {listed(self._language_models())}"
+                )
             failure.parameter = "model"
             raise failure from None
         if not version.writes_texts:
-            raise invalid_parameter("model", f"{name} does not write texts; POST /v1/models/{name}:predict asks it")
+            message = f"{name} does not generate text; use POST /v1/models/{name}:predict"
+            raise invalid_parameter("model", message)
         return version
 
-    def _writers(self) -> Iterator[str]:
-        """Yield the names of the models that write texts, or will once they are loaded."""
+    def _language_models(self) -> Iterator[str]:
+        """Yield the names of language models, loaded or not."""
         for name in self._models.names:
-            with contextlib.suppress(Failure):  # there is no version yet
+            with contextlib.suppress(Failure):  # the model has no version yet
                 if any(version.writes_texts for version in self._models.status(name)):
                     yield name
 
-    def _listed(self) -> Response:
+    def _list_models(self) -> Response:
         models = []
-        for name in self._writers():
-            with contextlib.suppress(Failure):  # none answers yet
-                models.append(_described(name, self._models.find(name)))
+        for name in self._language_models():
+            with contextlib.suppress(Failure):  # no version is available yet
+                models.append(_model_object(name, self._models.find(name)))
         return Response(200, json.dumps({"object": "list", "data": models}).encode())
 
-    def _retrieved(self, name: str) -> Response:
-        return Response(200, json.dumps(_described(name, self._find(name))).encode())
+    def _retrieve_model(self, name: str) -> Response:
+        return Response(200, json.dumps(_model_object(name, self._find(name))).encode())
 
-    def _tell(self, call: Call, error: BaseException | None = None) -> None:
-        """Count and log a request, once."""
-        if not call.is_told:
-            call.is_told = True
+    def _record(self, call: Call, error: BaseException | None = None) -> None:
+        """Count and log a request once."""
+        if not call.is_recorded:
+            call.is_recorded = True
             seconds = time.perf_counter() - call.start
-            self._accounts.tell(call.api, call.model, call.version, _code(error), seconds)
+            self._request_metrics.record(call.api, call.model, call.version, _code(error), seconds)
 
 
 def _api(path: bytes) -> str:
-    """Name a path for metrics and logs, by one of a few words."""
+    """Return the name of a path for metrics and logs, from a small set of names."""
     _, _, first, *rest = path.decode("latin-1").split("/")
     return "_".join([first, *rest]) if path in FIELDS else first
 
 
-def _described(name: str, version: Version) -> dict[str, Any]:
-    # A version's number is the time of its export, unless somebody numbered it.
+def _model_object(name: str, version: Version) -> dict[str, Any]:
+    # By default, the number of a version is the time of its export.
     return {"id": name, "object": "model", "created": version.number, "owned_by": "tfattn"}
 
 

@@ -1,4 +1,4 @@
-"""What the page has to know of a version that writes texts (assets/generation.json)."""
+"""The generation settings of a language model for the page (assets/generation.json)."""
 
 from pathlib import Path
 from typing import Any
@@ -7,11 +7,11 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from tfattn.serving.generation.description import FILE
 
-LARGEST = 1 << 20  # bytes
+MAX_BYTES = 1 << 20  # of the file
 
 
-class Writing(BaseModel):
-    """How a version writes texts: keys with the right types are kept, others are ignored."""
+class GenerationSettings(BaseModel):
+    """Generation settings: known keys are validated, other keys are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -20,14 +20,14 @@ class Writing(BaseModel):
     chat_template: dict[str, Any] | None
 
 
-def read(folder: Path) -> Writing | None:
-    """Read how a version writes texts; None where it writes none, or the file cannot be read.
+def read(folder: Path) -> GenerationSettings | None:
+    """Read the generation settings of a version; return None if the file is missing or invalid.
 
     Args:
         folder: the version's folder.
     """
     try:
         with open(folder / FILE, "rb") as file:
-            return Writing.model_validate_json(file.read(LARGEST))
+            return GenerationSettings.model_validate_json(file.read(MAX_BYTES))
     except (OSError, ValidationError):
         return None

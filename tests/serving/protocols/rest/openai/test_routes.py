@@ -1,4 +1,4 @@
-"""OpenAI's API over HTTP: the objects of answers and failures, whole and as events, and who is counted."""
+"""OpenAI's API over HTTP: responses, streams, failures and metrics."""
 
 import json
 
@@ -28,7 +28,7 @@ SAID = [{"role": "user", "content": "Say something"}]
 @pytest.fixture
 def author():
     version = Version("author", 1753869876, [])
-    version.told = ONE
+    version.pieces = ONE
     return version
 
 
@@ -67,7 +67,7 @@ def refused(answer, status, parameter, *words):
 
 
 def test_a_completion(server, author):
-    author.told = PIECES
+    author.pieces = PIECES
     answer = server.ask("POST", COMPLETIONS, completion(n=2, logprobs=2)).json
     assert answer["id"].startswith("cmpl-") and answer["object"] == "text_completion" and answer["model"] == "author"
     first, second = answer["choices"]
@@ -82,7 +82,7 @@ def test_a_completion(server, author):
         "prompt_tokens_details": {"cached_tokens": 1},
     }
     assert answer["usage"] == usage  # the prompt was read once for both
-    (wanted,) = author.wanted
+    (wanted,) = author.requests
     assert (wanted.prompts, wanted.n, wanted.max_new_tokens, wanted.likeliest) == (("Once",), 2, 16, 2)
     assert server.metrics.usages == [("author", Usage(4, 1, 2)), ("author", Usage(0, 0, 1))]
     assert server.metrics.first_pieces == ["author"]
@@ -99,14 +99,14 @@ def test_an_answer_of_a_chat(server, author):
     (told,) = choice["logprobs"]["content"]
     assert (told["token"], told["logprob"], told["bytes"]) == (" fox", -0.25, list(b" fox"))
     assert [one["token"] for one in told["top_logprobs"]] == [" fox", "\ufffd"]
-    (wanted,) = author.wanted
+    (wanted,) = author.requests
     assert wanted.prompts == ((ChatMessage(role="user", content="Say something"),),)
     assert (wanted.max_new_tokens, wanted.likeliest, wanted.stop) == (7, 1, ("END",))
     assert {name: getattr(wanted, name) for name in settings} == settings
 
 
 def test_a_stream_of_a_completion(server, author):
-    author.told = PIECES
+    author.pieces = PIECES
     *written, done = events(server.ask("POST", COMPLETIONS, completion(n=2, stream=True)))
     assert done == "[DONE]"
     chunks = [json.loads(event) for event in written]
@@ -117,7 +117,7 @@ def test_a_stream_of_a_completion(server, author):
     assert not any("usage" in chunk for chunk in chunks)
 
 
-def test_a_stream_of_a_chat_begins_with_the_role_and_ends_with_usage_where_asked(server):
+def test_a_chat_stream_starts_with_the_role_and_may_end_with_usage(server):
     asked = chat(stream=True, stream_options={"include_usage": True})
     *written, done = events(server.ask("POST", CHAT, asked))
     first, *chunks, last = [json.loads(event) for event in written]
@@ -128,8 +128,8 @@ def test_a_stream_of_a_chat_begins_with_the_role_and_ends_with_usage_where_asked
     assert last["choices"] == [] and last["usage"]["total_tokens"] == 6
 
 
-def test_an_echo_begins_each_text(server, author):
-    author.told = PIECES
+def test_an_echo_precedes_each_text(server, author):
+    author.pieces = PIECES
     answer = server.ask("POST", COMPLETIONS, completion(n=2, echo=True)).json
     assert [choice["text"] for choice in answer["choices"]] == ["OnceThe fox", "OnceA"]
     *written, _ = events(server.ask("POST", COMPLETIONS, completion(n=2, echo=True, stream=True)))
@@ -147,28 +147,28 @@ def test_an_echo_begins_each_text(server, author):
     ],
 )
 def test_prompts_are_texts_or_tokens_one_or_several(server, author, prompt, expected):
-    author.told = PIECES
+    author.pieces = PIECES
     assert server.ask("POST", COMPLETIONS, completion(prompt=prompt, n=2 // len(expected))).status == 200
-    assert author.wanted[0].prompts == expected
+    assert author.requests[0].prompts == expected
 
 
 def test_parts_of_a_message_and_fields_that_change_nothing(server, author):
     parts = [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}]
     messages = [{"role": "developer", "content": parts}, {"role": "user", "content": "Hi", "name": "Ann"}]
     assert server.ask("POST", CHAT, chat(messages=messages, user="me", store=False, tools=None, n=None)).status == 200
-    assert author.wanted[0].prompts[0] == (
+    assert author.requests[0].prompts[0] == (
         ChatMessage(role="system", content="Be brief."),
         ChatMessage(role="user", content="Hi"),
     )
 
 
-def test_the_models_that_write_texts_are_listed(server):
+def test_language_models_are_listed(server):
     listed = server.ask("GET", "/v1/models").json
     assert listed["object"] == "list"
     assert listed["data"] == [{"id": "author", "object": "model", "created": 1753869876, "owned_by": "tfattn"}]
 
 
-def test_a_model_is_described_to_openais_client_and_its_status_told_to_others(server):
+def test_a_model_path_depends_on_the_client(server):
     expected = {"id": "author", "object": "model", "created": 1753869876, "owned_by": "tfattn"}
     assert server.ask("GET", "/v1/models/author", **CLIENT).json == expected
     version = server.ask("GET", "/v1/models/author%2Fversions%2F1753869876", **CLIENT).json
@@ -191,7 +191,7 @@ def test_paths_of_openais_api_that_are_not_offered(server, serve, method, path):
     eventually(lambda: server.metrics.requests == [("", None, path.split("/")[0], "REST", StatusCode.NOT_FOUND)])
 
 
-def test_where_no_model_writes_texts_the_paths_are_those_of_tf_serving(serve):
+def test_without_language_models_the_paths_are_tf_servings(serve):
     server = serve(half_plus_two())
     assert server.ask("GET", "/v1/models").error == "Missing model name in request."
     for path in (COMPLETIONS, "/v1/embeddings"):
@@ -223,13 +223,13 @@ def test_where_no_model_writes_texts_the_paths_are_those_of_tf_serving(serve):
         ("allowed_token_ids", [], ["at least 1 item"]),
         ("bad_words", [""], ["at least 1 character"]),
         ("min_tokens", 2**31, ["at most max_tokens", f"received {2**31}"]),
-        ("stream_options", {"include_usage": True}, ["only where stream is true"]),
+        ("stream_options", {"include_usage": True}, ["requires stream to be true"]),
     ],
 )
-def test_wrong_values_are_refused_with_their_names(server, author, parameter, value, words):
+def test_invalid_values_are_refused_with_their_names(server, author, parameter, value, words):
     for path, asked in ((COMPLETIONS, completion), (CHAT, chat)):
         refused(server.ask("POST", path, asked(**{parameter: value})), 400, parameter, *words)
-    assert not author.wanted
+    assert not author.requests
 
 
 @pytest.mark.parametrize(
@@ -251,38 +251,38 @@ def test_wrong_values_are_refused_with_their_names(server, author, parameter, va
         (COMPLETIONS, {"echo": True, "logprobs": 1}, "echo", ["log-probabilities"]),
     ],
 )
-def test_fields_of_one_path_that_are_wrong(server, path, fields, parameter, words):
+def test_invalid_fields_of_a_path(server, path, fields, parameter, words):
     asked = chat if path == CHAT else completion
     refused(server.ask("POST", path, asked(**fields)), 400, parameter, *words)
 
 
-def test_what_guides_a_text_is_read_by_the_model(server, author):
+def test_constraints_are_passed_to_the_model(server, author):
     schema = {"type": "json_schema", "json_schema": {"name": "one", "schema": {"type": "integer"}}}
     server.ask("POST", CHAT, chat(response_format=schema))
     server.ask("POST", COMPLETIONS, completion(guided_choice=["a", "b"]))
     server.ask("POST", CHAT, chat(response_format={"type": "text"}))
     server.ask("POST", CHAT, chat(guided_json={"$ref": "#"}))  # what no text fits takes work to find out
-    wanted = [request.guided for request in author.wanted]
+    wanted = [request.guided for request in author.requests]
     assert wanted == [{"response_format": schema}, {"guided_choice": ["a", "b"]}, {}, {"guided_json": {"$ref": "#"}}]
 
 
-def test_rules_on_tokens_are_asked_of_the_model(server, author):
+def test_token_rules_are_passed_to_the_model(server, author):
     rules = {"min_tokens": 3, "stop_token_ids": (5, 6), "ignore_eos": True, "bad_words": ("no",)}
     rules |= {"allowed_token_ids": (1, 2), "logit_bias": {7: -1.5}}
     for path, asked in ((COMPLETIONS, completion), (CHAT, chat)):
         answer = server.ask("POST", path, asked(**rules, user="me"))
         assert answer.status == 200 and "x-ignored-fields" not in answer.headers
-        assert {name: getattr(author.wanted[-1], name) for name in rules} == rules
+        assert {name: getattr(author.requests[-1], name) for name in rules} == rules
 
 
 def test_the_most_probable_texts_are_returned_in_order(server, author):
     told = {0: [-1.0, -1.0], 1: [-0.1], 2: [-0.5] * 9, 3: []}
-    author.told = [
+    author.pieces = [
         Piece(index, str(index), tuple(Token(5, "x", value) for value in values), "stop", Usage(4, 0, len(values)))
         for index, values in told.items()
     ]
     answer = server.ask("POST", COMPLETIONS, completion(n=2, best_of=4)).json
-    assert (author.wanted[0].n, author.wanted[0].likeliest) == (4, 0)
+    assert (author.requests[0].n, author.requests[0].likeliest) == (4, 0)
     choices = [(choice["index"], choice["text"], choice["logprobs"]) for choice in answer["choices"]]
     assert choices == [(0, "1", None), (1, "2", None)]
     assert answer["usage"]["completion_tokens"] == 12
@@ -292,7 +292,7 @@ def test_the_most_probable_texts_are_returned_in_order(server, author):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_fields_that_nobody_knows_are_listed_and_refused_where_a_request_is_strict(server, author, stream):
+def test_unknown_fields_are_listed_or_refused_by_strict_requests(server, author, stream):
     answer = server.ask("POST", CHAT, chat(stream=stream, temprature=1, user="me"))
     assert (answer.status, answer.headers["x-ignored-fields"]) == (200, "temprature")
     error = refused(server.ask("POST", CHAT, chat(stream=stream, temprature=1, strict=True)), 400, "temprature")
@@ -301,23 +301,23 @@ def test_fields_that_nobody_knows_are_listed_and_refused_where_a_request_is_stri
     assert refused(server.ask("POST", CHAT, chat(mirostat=2)), 400, "mirostat")["code"] == "unsupported_parameter"
 
 
-def test_what_the_model_refuses_names_the_field(server, author):
-    author.told = [invalid("logit_bias: expected tokens of the vocabulary, from 0 to 5, received 6")]
+def test_failures_of_the_model_name_the_field(server, author):
+    author.pieces = [invalid("logit_bias: expected tokens of the vocabulary, from 0 to 5, received 6")]
     refused(server.ask("POST", CHAT, chat(logit_bias={"6": 1})), 400, "logit_bias", "from 0 to 5")
-    author.told = [invalid("guided_regex: what guides the text can be read in too many ways")]
+    author.pieces = [invalid("guided_regex: what guides the text can be read in too many ways")]
     refused(
         server.ask("POST", CHAT, chat(structured_outputs={"regex": "a"})), 400, "structured_outputs", ".regex: what"
     )
 
 
-def test_bodies_that_are_no_request(server):
+def test_invalid_bodies(server):
     refused(server.ask("POST", CHAT, b"{"), 400, None, "JSON")
     refused(server.ask("POST", CHAT, b"[" * 10_000), 400, None, "JSON")
     refused(server.ask("POST", CHAT, b"5"), 400, None)
     refused(server.ask("POST", CHAT, {"messages": SAID}), 400, "model", "required")
 
 
-def test_models_that_are_not_there_or_write_no_texts(server):
+def test_unknown_models_and_other_models(server):
     error = refused(server.ask("POST", CHAT, chat(model="writer")), 404, "model", "'writer'", "author")
     assert error["code"] == "model_not_found"
     refused(server.ask("POST", CHAT, chat(model="half_plus_two")), 400, "model", "half_plus_two:predict")
@@ -325,7 +325,7 @@ def test_models_that_are_not_there_or_write_no_texts(server):
 
 def test_a_version_or_label_of_a_model(serve, author):
     older = Version("author", 3, [])
-    older.told = [Piece(0, "older", (), "stop", Usage(1, 0, 1))]
+    older.pieces = [Piece(0, "older", (), "stop", Usage(1, 0, 1))]
     server = serve(author, older)
     server.models.labels["author"] = {"stable": 3}
     texts = {
@@ -337,23 +337,23 @@ def test_a_version_or_label_of_a_model(serve, author):
     refused(server.ask("POST", CHAT, chat(model="author/labels/x")), 400, "model", "label: x")
 
 
-def test_a_model_that_does_not_answer_yet(serve, author):
+def test_a_model_that_is_not_available_yet(serve, author):
     author.state = VersionState.LOADING
     assert serve(author).ask("POST", CHAT, chat()).status == 404
 
 
-def test_what_the_model_refuses_is_said_before_a_stream_begins(server, author):
-    author.told = [invalid("The prompt has 900 tokens, and the model's context is 512 tokens")]
+def test_failures_before_the_first_piece_are_error_responses(server, author):
+    author.pieces = [invalid("The prompt has 900 tokens, and the model's context is 512 tokens")]
     for stream in (False, True):
         refused(server.ask("POST", COMPLETIONS, completion(stream=stream)), 400, "prompt", "900", "512")
-    author.told = [Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")]
+    author.pieces = [Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")]
     refused(server.ask("POST", CHAT, chat(stream=True)), 503, None, "wait")
     codes = [StatusCode.INVALID_ARGUMENT] * 2 + [StatusCode.UNAVAILABLE]
     eventually(lambda: [code for *_, code in server.metrics.requests] == codes)
 
 
-def test_what_goes_wrong_in_the_middle_ends_the_stream_with_an_error(server, author):
-    author.told = [PIECES[0], Failure(StatusCode.UNAVAILABLE, "The model's process died while it wrote")]
+def test_a_failure_ends_a_stream_with_an_error_event(server, author):
+    author.pieces = [PIECES[0], Failure(StatusCode.UNAVAILABLE, "The model's process died while it wrote")]
     *_, text, error = events(server.ask("POST", COMPLETIONS, completion(stream=True)))
     assert json.loads(text)["choices"][0]["text"] == "The"
     assert json.loads(error)["error"]["message"] == "The model's process died while it wrote"
@@ -361,7 +361,7 @@ def test_what_goes_wrong_in_the_middle_ends_the_stream_with_an_error(server, aut
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_client_that_goes_is_written_nothing_more(server, author, stream):
+def test_a_disconnected_client_cancels_its_request(server, author, stream):
     author.gate.clear()
     with server.connected() as connection:
         connection.sendall(request(completion(stream=stream)))
@@ -373,7 +373,7 @@ def test_a_client_that_goes_is_written_nothing_more(server, author, stream):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_server_that_ends_says_so_to_whom_it_writes(server, author, stream):
+def test_streams_fail_at_shutdown(server, author, stream):
     server.uvicorn.config.timeout_graceful_shutdown = 0.3
     author.gate.clear()
     with server.connected() as connection:
@@ -388,7 +388,7 @@ def test_a_server_that_ends_says_so_to_whom_it_writes(server, author, stream):
     assert [code for *_, code in server.metrics.requests] == [StatusCode.UNAVAILABLE]
 
 
-def test_a_text_that_does_not_go_on_in_time(serve, author):
+def test_a_text_that_stalls(serve, author):
     server = serve(author, timeout_seconds=0.1)
     server.do(author.gate.clear)
     refused(server.ask("POST", COMPLETIONS, completion()), 504, None, "did not go on within 0.1 s")
@@ -396,7 +396,7 @@ def test_a_text_that_does_not_go_on_in_time(serve, author):
     assert "did not go on" in json.loads(error)["error"]["message"]
 
 
-def test_the_token_is_asked_for(serve, author, tmp_path):
+def test_the_token_is_required(serve, author, tmp_path):
     (tmp_path / "token").write_text("secret")
     (tmp_path / "token").chmod(0o600)
     server = serve(author, token_file=str(tmp_path / "token"))
