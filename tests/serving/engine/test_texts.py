@@ -12,9 +12,8 @@ from tests.serving.generation.stand_in import StandIn
 from tfattn.guidance.guides import Guides
 from tfattn.serving.engine.line import HEAD, Line
 from tfattn.serving.engine.texts import Texts
-from tfattn.serving.generation.limits import TextLimits
-from tfattn.serving.generation.piece import Piece
-from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import Request, TextLimits
 
 INVALID = StatusCode.INVALID_ARGUMENT.value[0]
 
@@ -54,7 +53,7 @@ def line():
 
 @contextlib.contextmanager
 def writing(folder, line):
-    with Texts(StandIn(folder), line, TextLimits(most_rows=2)) as texts:
+    with Texts(StandIn(folder), line, TextLimits(max_running=2)) as texts:
         yield texts
 
 
@@ -68,11 +67,12 @@ def test_pieces_come_under_the_number_of_the_request_and_then_nothing(line, tmp_
         texts.begin(7, request())
         *pieces, last = server.frames(7)
         assert last == (0, b"") and all(code == 0 for code, _ in pieces)
-        whole = [Piece.of(body) for _, body in pieces]
+        whole = [OutputChunk.from_bytes(body) for _, body in pieces]
         assert whole[-1].finish_reason and whole[-1].usage.written <= 8
         server.wait_until_idle()
         texts.begin(8, request())
-        assert [Piece.of(body).text for _, body in server.frames(8)[:-1]] == [piece.text for piece in whole]
+        again = [OutputChunk.from_bytes(body) for _, body in server.frames(8)[:-1]]
+        assert [piece.text for piece in again] == [piece.text for piece in whole]
 
 
 def test_a_cancelled_request_is_told_nothing_more_and_leaves_its_place(line, tmp_path):

@@ -15,7 +15,7 @@ from tfattn.serving.engine.line import OK, RUN, WRITE, Line
 from tfattn.serving.engine.saved_model import SavedModel
 from tfattn.serving.engine.texts import Texts
 from tfattn.serving.generation.description import writes_texts
-from tfattn.serving.generation.limits import TextLimits
+from tfattn.serving.generation.request import TextLimits
 
 
 def host(

@@ -18,9 +18,8 @@ from tfattn.serving.engine import death, forking, messages, worker
 from tfattn.serving.engine.line import CANCEL, HEAD, OK, RUN, WRITE, frame
 from tfattn.serving.engine.messages import Arrays
 from tfattn.serving.engine.stream import Stream
-from tfattn.serving.generation.limits import Occupancy, TextLimits
-from tfattn.serving.generation.piece import Piece
-from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import Occupancy, Request, TextLimits
 
 LAST_WORDS = 1 << 15  # bytes of a process's standard error that are kept, to find in them why it died
 ENDING_SECONDS = 10  # for what a process still computes
@@ -136,7 +135,7 @@ class Process:
             raise Failure(CODES[code], body.decode("utf-8", "replace"))
         return messages.read_response(body)
 
-    async def write(self, request: Request) -> AsyncIterator[Piece]:
+    async def write(self, request: Request) -> AsyncIterator[OutputChunk]:
         """Let the process write texts, and yield their pieces; to close the iterator cancels the request.
 
         Raises:

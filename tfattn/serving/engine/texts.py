@@ -9,11 +9,9 @@ from grpc import StatusCode
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.engine.line import OK, Line
 from tfattn.serving.engine.saved_model import SavedModel
-from tfattn.serving.generation.limits import Occupancy, TextLimits
-from tfattn.serving.generation.piece import Piece
-from tfattn.serving.generation.request import Request, read
-from tfattn.serving.generation.scheduler import Scheduler
-from tfattn.serving.generation.ticket import Ticket
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import Occupancy, Request, TextLimits, read
+from tfattn.serving.generation.scheduler import RequestHandle, Scheduler
 
 
 class Texts:
@@ -33,7 +31,7 @@ class Texts:
         self._scheduler = Scheduler(model, limits, observe=self._tell_occupancy)
         # Prompts become tokens aside from what else is computed, which may take long. So may the compilation of guides.
         self._prompts, self._guides = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
-        self._tickets: dict[int, Ticket] = {}
+        self._handles: dict[int, RequestHandle] = {}
 
     def __enter__(self) -> "Texts":
         self._scheduler.__enter__()
@@ -50,46 +48,46 @@ class Texts:
 
     def begin(self, number: int, body: bytes) -> None:
         """Let the texts of a request be written."""
-        ticket = self._tickets[number] = Ticket(lambda told: self._tell(number, told))
-        self._prompts.submit(self._read, body, ticket)
+        handle = self._handles[number] = RequestHandle(lambda told: self._tell(number, told))
+        self._prompts.submit(self._read, body, handle)
 
     def cancel(self, number: int) -> None:
         """Let nothing more be written for a request."""
-        if (ticket := self._tickets.get(number)) is not None:
-            ticket.cancel()
+        if (handle := self._handles.get(number)) is not None:
+            handle.cancel()
 
-    def _read(self, body: bytes, ticket: Ticket) -> None:
-        if ticket.is_cancelled:
-            ticket.end()
+    def _read(self, body: bytes, handle: RequestHandle) -> None:
+        if handle.is_cancelled:
+            handle.end()
             return
         try:
             request = read(Request, body)
         except Failure as failure:
-            ticket.fail(failure)
+            handle.fail(failure)
             return
         if request.guided:
-            self._guides.submit(self._submit, request, ticket)
+            self._guides.submit(self._submit, request, handle)
         else:
-            self._submit(request, ticket)
+            self._submit(request, handle)
 
-    def _submit(self, request: Request, ticket: Ticket) -> None:
-        if ticket.is_cancelled:
+    def _submit(self, request: Request, handle: RequestHandle) -> None:
+        if handle.is_cancelled:
             return
         try:
-            self._scheduler.submit(request, ticket)
+            self._scheduler.submit(request, handle)
         except Failure as failure:
-            ticket.fail(failure)
+            handle.fail(failure)
         except Exception as error:  # whatever it is, whoever asked must hear of it
-            ticket.fail(Failure(StatusCode.INTERNAL, repr(error)))
+            handle.fail(Failure(StatusCode.INTERNAL, repr(error)))
 
     def _tell_occupancy(self, occupancy: Occupancy) -> None:
         self._send(0, OK, json.dumps(occupancy).encode())
 
-    def _tell(self, number: int, told: Piece | Failure | None) -> None:
-        if isinstance(told, Piece):
-            self._send(number, OK, told.message())
+    def _tell(self, number: int, told: OutputChunk | Failure | None) -> None:
+        if isinstance(told, OutputChunk):
+            self._send(number, OK, told.to_bytes())
             return
-        self._tickets.pop(number, None)
+        self._handles.pop(number, None)
         if told is None:
             self._send(number, OK, b"")
         else:

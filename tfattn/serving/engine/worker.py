@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tfattn.serving.engine.line import Line
-from tfattn.serving.generation.limits import TextLimits
+from tfattn.serving.generation.request import TextLimits
 
 NICENESS = 5  # below the server's, which must answer, refuse and stay alive while models compute
 

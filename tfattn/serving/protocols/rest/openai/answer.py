@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from tfattn.serving.generation.piece import Piece, Token, Usage
+from tfattn.serving.generation.output import OutputChunk, Token, Usage
 from tfattn.serving.generation.request import Request
 
 DONE = b"data: [DONE]\n\n"
@@ -32,14 +32,14 @@ class Answer(ABC):
         self._n = request.n
 
     @abstractmethod
-    def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+    def choice(self, pieces: Sequence[OutputChunk]) -> dict[str, Any]:
         """Return a text, of all its pieces."""
 
     @abstractmethod
-    def piece_choice(self, piece: Piece) -> dict[str, Any]:
+    def piece_choice(self, piece: OutputChunk) -> dict[str, Any]:
         """Return a piece of a text."""
 
-    def chosen(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+    def chosen(self, texts: list[list[OutputChunk]]) -> list[list[OutputChunk]]:
         """Return the texts that are returned, each of all its pieces; all of them by default."""
         return texts
 
@@ -47,7 +47,7 @@ class Answer(ABC):
         """Return the events that come before all pieces."""
         return []
 
-    def event(self, piece: Piece, *, tells_usage: bool) -> bytes:
+    def event(self, piece: OutputChunk, *, tells_usage: bool) -> bytes:
         """Return the event of a piece."""
         return self._event([self.piece_choice(piece)], {"usage": None} if tells_usage else {})
 
@@ -55,7 +55,7 @@ class Answer(ABC):
         """Return the event with the number of tokens, behind all pieces."""
         return self._event([], {"usage": self.usage(usages)})
 
-    def whole(self, pieces: Sequence[Piece]) -> bytes:
+    def whole(self, pieces: Sequence[OutputChunk]) -> bytes:
         """Return the answer of all pieces."""
         texts = [[piece for piece in pieces if piece.index == index] for index in range(self._num_texts)]
         usages = [(piece.index, piece.usage) for piece in pieces if piece.usage is not None]
@@ -82,7 +82,7 @@ def data(document: dict[str, Any]) -> bytes:
     return b"data: %s\n\n" % _json(document)
 
 
-def tokens_of(pieces: Sequence[Piece]) -> list[Token]:
+def tokens_of(pieces: Sequence[OutputChunk]) -> list[Token]:
     """Return the tokens of some pieces."""
     return list(itertools.chain.from_iterable(piece.tokens for piece in pieces))
 

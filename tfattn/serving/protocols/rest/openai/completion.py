@@ -6,17 +6,17 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from tfattn.serving.generation.piece import Piece, Token
-from tfattn.serving.generation.request import MOST_CHOICES, MOST_LIKELIEST, MOST_PROMPTS, Request
+from tfattn.serving.generation.output import OutputChunk, Token
+from tfattn.serving.generation.request import MAX_CHOICES, MAX_PROMPTS, MAX_TOP_LOGPROBS, Request
 from tfattn.serving.protocols.rest.openai.answer import Answer, shown, tokens_of
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 from tfattn.serving.protocols.rest.openai.fields import TextFields
 
 USUAL_TOKENS = 16  # as OpenAI's server writes unless told otherwise
 
-Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
 TokenIds = Annotated[tuple[int, ...], Field(min_length=1)]
-ManyTokenIds = Annotated[tuple[TokenIds, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+ManyTokenIds = Annotated[tuple[TokenIds, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
 
 
 class CompletionFields(TextFields):
@@ -24,15 +24,15 @@ class CompletionFields(TextFields):
 
     Attributes:
         prompt: a text, token ids, or several of either.
-        logprobs: how many of the likeliest tokens are told of each place.
+        logprobs: the number of most likely tokens to report for each position.
         echo: whether the text begins with its prompt.
         best_of: how many texts are written of each prompt, of which the n most probable are returned.
     """
 
     prompt: str | Texts | TokenIds | ManyTokenIds = ""
-    logprobs: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
+    logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
     echo: bool | None = None
-    best_of: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
+    best_of: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
 
     prompt_name: ClassVar[str] = "prompt"
 
@@ -57,7 +57,7 @@ class CompletionFields(TextFields):
         if written > wanted and self.stream:
             raise invalid_parameter("best_of", "the best texts are known at the end: expected stream to be false")
         ranked = 0 if written > wanted and self.logprobs is None else self.logprobs
-        request = self.request(prompts, n=written, max_new_tokens=self.max_tokens or USUAL_TOKENS, likeliest=ranked)
+        request = self.request(prompts, n=written, max_new_tokens=self.max_tokens or USUAL_TOKENS, top_logprobs=ranked)
         has_probabilities = self.logprobs is not None
         options = {"echo": bool(self.echo), "best": wanted, "has_probabilities": has_probabilities}
         return request, Completion(self.model, request, **options)
@@ -85,17 +85,17 @@ class Completion(Answer):
         }
         self._lengths = dict.fromkeys(self._echoes, 0)
 
-    def chosen(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+    def chosen(self, texts: list[list[OutputChunk]]) -> list[list[OutputChunk]]:
         if self._best == self._n:
             return texts
         by_prompt = [texts[start : start + self._n] for start in range(0, len(texts), self._n)]
         return [text for some in by_prompt for text in sorted(some, key=_mean_log_probability)[-self._best :][::-1]]
 
-    def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+    def choice(self, pieces: Sequence[OutputChunk]) -> dict[str, Any]:
         last = pieces[-1]
         return self._choice(last.index, "".join(piece.text for piece in pieces), tokens_of(pieces), last.finish_reason)
 
-    def piece_choice(self, piece: Piece) -> dict[str, Any]:
+    def piece_choice(self, piece: OutputChunk) -> dict[str, Any]:
         return self._choice(piece.index, piece.text, piece.tokens, piece.finish_reason)
 
     def _choice(self, index: int, text: str, tokens: Sequence[Token], finish_reason: str | None) -> dict[str, Any]:
@@ -120,11 +120,11 @@ class Completion(Answer):
         return {
             "tokens": [shown(token.text) for token in tokens],
             "token_logprobs": [token.log_probability for token in tokens],
-            "top_logprobs": [{shown(text): value for text, value in token.likeliest} for token in tokens],
+            "top_logprobs": [{shown(text): value for text, value in token.top_logprobs} for token in tokens],
             "text_offset": offsets,
         }
 
 
-def _mean_log_probability(pieces: Sequence[Piece]) -> float:
+def _mean_log_probability(pieces: Sequence[OutputChunk]) -> float:
     tokens = tokens_of(pieces)
     return sum(token.log_probability for token in tokens) / len(tokens) if tokens else -math.inf

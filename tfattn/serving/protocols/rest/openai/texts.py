@@ -13,7 +13,7 @@ from grpc import StatusCode
 
 from tfattn.errors import listed
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.output import OutputChunk
 from tfattn.serving.generation.request import Request, read
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
@@ -157,7 +157,7 @@ class Texts:
             first = await anext(events)  # by then it is known whether the request can be answered
         return StreamedResponse(first, events, EVENTS, HEADERS + headers)
 
-    async def _pieces(self, call: Call, fields: TextFields, request: Request) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, call: Call, fields: TextFields, request: Request) -> AsyncGenerator[OutputChunk, None]:
         """Yield pieces of texts, each of which comes in time."""
         seconds, is_first = self._serving.timeout_seconds, True
         async with contextlib.aclosing(call.version.write(request)) as pieces:
@@ -187,7 +187,7 @@ class Texts:
                 yield piece
 
     async def _events(
-        self, call: Call, answer: Answer, pieces: AsyncGenerator[Piece, None], *, tells_usage: bool
+        self, call: Call, answer: Answer, pieces: AsyncGenerator[OutputChunk, None], *, tells_usage: bool
     ) -> AsyncGenerator[bytes, None]:
         """Yield the events of a stream; the request is told when it ends."""
         usages, begin, has_begun = [], b"".join(answer.begin()), False

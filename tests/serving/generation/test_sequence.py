@@ -9,7 +9,7 @@ from tests.serving.generation.stand_in import TOKENS, StandIn
 from tests.serving.generation.test_scheduler import alone, begun, joined, request
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.scheduler import Scheduler
-from tfattn.serving.generation.token_rules import TokenRules
+from tfattn.serving.generation.sequence import TokenRules
 
 IDS = st.integers(0, 5)
 END = 258
@@ -44,7 +44,7 @@ def model(tmp_path):
 
 def write(model, **settings):
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(request(**settings)))
+        pieces = list(scheduler.generate(request(**settings)))
     return joined(pieces), pieces[-1]
 
 
@@ -60,7 +60,7 @@ def test_only_allowed_tokens_are_written_and_an_end_only_where_it_is_allowed(mod
     assert set(text) == {"a", "b"} and (len(text), last.finish_reason) == (20, "length")
     with Scheduler(model) as scheduler:
         asked = [request(allowed_token_ids=(97, END), seed=seed) for seed in range(20)]
-        assert "stop" in {list(scheduler.write(one))[-1].finish_reason for one in asked}
+        assert "stop" in {list(scheduler.generate(one))[-1].finish_reason for one in asked}
 
 
 def test_bad_words_are_not_written_and_what_they_begin_with_is(model):
@@ -100,7 +100,7 @@ def test_a_bias_forbids_and_forces_tokens_beside_rows_without_any(model):
         (forced, free), ends, _ = begun(scheduler, *asked)
         assert all(end.wait(10) for end in ends)
         assert (joined(forced), joined(free)) == ("a" * 50, alone(model, "Once", length=50))
-        text = joined(scheduler.write(request(logit_bias=dict.fromkeys(range(97, 123), -100.0))))
+        text = joined(scheduler.generate(request(logit_bias=dict.fromkeys(range(97, 123), -100.0))))
         assert text and not set(text) & set("abcdefghijklmnopqrstuvwxyz")
 
 
@@ -118,7 +118,7 @@ def test_rules_that_cannot_be_kept_fail_alone(model, rules, said):
     with Scheduler(model) as scheduler:
         (other,), (end,), _ = begun(scheduler, request(max_new_tokens=100))
         with pytest.raises(Failure, match=said):
-            list(scheduler.write(request(**rules)))
+            list(scheduler.generate(request(**rules)))
         assert end.wait(10) and joined(other) == alone(model, "Once", length=100)
 
 
