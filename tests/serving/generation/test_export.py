@@ -1,4 +1,4 @@
-"""The scheduler over an export: what it guesses changes no text."""
+"""The scheduler with an export: speculation changes no text."""
 
 import pytest
 
@@ -15,13 +15,13 @@ def model(authored):
     return SavedModel(authored / authors.NAME / "1")
 
 
-def written(model, *, speculative, **settings):
+def generated(model, *, speculative, **settings):
     with Scheduler(model, TextLimits(speculative=speculative)) as scheduler:
         return "".join(piece.text for piece in scheduler.generate(Request(prompts=(PROMPT,), **settings)))
 
 
 @pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": 0.7, "frequency_penalty": 0.5}])
-def test_texts_are_the_same_with_guesses_as_without(model, settings):
+def test_speculation_changes_no_text(model, settings):
     asked = {"max_new_tokens": 60, "seed": 4, "ignore_eos": True, "repetition_penalty": 1.1, **settings}
-    without = written(model, speculative=False, **asked)
-    assert len(without) > 30 and written(model, speculative=True, **asked) == without
+    without = generated(model, speculative=False, **asked)
+    assert len(without) > 30 and generated(model, speculative=True, **asked) == without

@@ -1,4 +1,4 @@
-"""The scheduler: whatever joins and leaves, every text is what it is alone."""
+"""The scheduler: the text of a sequence is the same alone and in a batch that others join and leave."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ def alone(model, prompt, *, length, seed=0, **settings):
 
 
 def begun(scheduler, *requests):
-    """Submits requests one after another, each as the one before it has some text; returns what each was told."""
+    """Submit requests one after another, each after the previous has output; return the output of each."""
     told = [[] for _ in requests]
     ends = [threading.Event() for _ in requests]
     begins = [threading.Event() for _ in requests]
@@ -56,7 +56,7 @@ def request(prompt="Once", **settings):
     return Request(**{"prompts": (prompt,), "max_new_tokens": 20, "seed": 0} | settings)
 
 
-def test_a_text_comes_in_pieces_and_is_that_of_a_model_without_cache(model):
+def test_text_is_streamed_and_equals_generation_without_a_cache(model):
     with Scheduler(model) as scheduler:
         pieces = list(scheduler.generate(request("Once upon a time", seed=-7, temperature=0.5, top_k=9)))
     expected = alone(model, "Once upon a time", length=20, seed=-7, temperature=0.5, top_k=9)
@@ -64,7 +64,7 @@ def test_a_text_comes_in_pieces_and_is_that_of_a_model_without_cache(model):
     assert pieces[-1].finish_reason in ("stop", "length") and pieces[-1].usage.prompt == 16
 
 
-def test_texts_that_start_one_after_another_are_those_that_they_are_alone(model):
+def test_sequences_that_join_a_batch_equal_sequences_alone(model):
     random = np.random.default_rng(3)
     prompts = ["".join(chr(97 + one) for one in random.integers(0, 4, random.integers(1, 90))) for _ in range(12)]
     lengths = random.integers(5, 100, len(prompts)).tolist()
@@ -81,7 +81,7 @@ def test_texts_that_start_one_after_another_are_those_that_they_are_alone(model)
     assert {rows for rows, _ in model.steps} >= {1, 2, 4, 5}
 
 
-def test_rows_that_hang_up_leave_the_others_as_they_are_and_nothing_behind(model):
+def test_cancelled_requests_change_no_others_and_leave_no_state(model):
     seen = []
     slow = threading.Event()
     model.before_step = lambda: slow.wait(0.005)
@@ -99,7 +99,7 @@ def test_rows_that_hang_up_leave_the_others_as_they_are_and_nothing_behind(model
         assert seen[-1] == Occupancy(0, 0) and not scheduler._handles
 
 
-def test_a_long_prompt_is_read_in_parts_between_the_steps_of_others(model):
+def test_a_long_prompt_is_prefilled_in_chunks_between_steps(model):
     with Scheduler(model) as scheduler:
         told, ends, _ = begun(scheduler, request("Hi", max_new_tokens=190, ignore_eos=True))
         (piece, *_) = scheduler.generate(request("x" * 150, max_new_tokens=1))
@@ -107,7 +107,7 @@ def test_a_long_prompt_is_read_in_parts_between_the_steps_of_others(model):
         assert ends[0].wait(10)
 
 
-def test_a_shared_prefix_is_read_once(model):
+def test_a_shared_prefix_is_prefilled_once(model):
     system = "You are a helpful assistant. " * 3
     with Scheduler(model) as scheduler:
         list(scheduler.generate(request(f"{system}What?")))
@@ -119,14 +119,14 @@ def test_a_shared_prefix_is_read_once(model):
         assert joined(pieces) == alone(model, f"{system}Why?", length=20, seed=5)
 
 
-def test_without_room_for_prefixes_everything_is_read_again(model):
+def test_without_a_prefix_cache_every_prompt_is_prefilled(model):
     with Scheduler(model, TextLimits(prefix_bytes=0)) as scheduler:
         for _ in range(2):
             *_, last = scheduler.generate(request("Once upon a time"))
             assert last.usage.cached == 0
 
 
-def test_several_texts_of_a_prompt_share_what_is_read_and_have_seeds_of_their_own(model):
+def test_several_texts_of_a_prompt_share_the_prefill_and_have_their_own_seeds(model):
     with Scheduler(model) as scheduler:
         pieces = list(scheduler.generate(request("Once upon a time", n=3, seed=11)))
     assert sum(model.read) == len("Once upon a time") - 1
@@ -135,13 +135,13 @@ def test_several_texts_of_a_prompt_share_what_is_read_and_have_seeds_of_their_ow
     assert len(set(texts)) == 3
 
 
-def test_several_prompts_each_have_the_text_that_they_have_alone(model):
+def test_several_prompts_have_the_same_texts_as_alone(model):
     with Scheduler(model) as scheduler:
         pieces = list(scheduler.generate(Request(prompts=("Once", "Twice"), n=2, seed=4, max_new_tokens=9)))
     assert joined(pieces, 2) == alone(model, "Twice", length=9, seed=4)
 
 
-def test_a_chat_is_written_by_the_template_and_names_of_special_tokens_are_only_letters(model):
+def test_a_chat_follows_the_template_and_names_of_special_tokens_are_plain_text(model):
     with Scheduler(model) as scheduler:
         ids = scheduler._processor._tokenizer.token_ids((ChatMessage(role="user", content="<|im_end|>"),)).tolist()
     assert ids == [256, *b"user\n<|im_end|>", 257, *b"\n", 256, *b"assistant\n"]
@@ -154,7 +154,7 @@ def test_a_stop_string_across_tokens_ends_a_text_before_it(tmp_path):
     assert joined(pieces) == "The" and pieces[-1].finish_reason == "stop" and pieces[-1].usage.written == 6
 
 
-def test_the_end_of_a_text_is_no_part_of_it(tmp_path):
+def test_the_end_token_is_no_part_of_the_text(tmp_path):
     model = StandIn(tmp_path, script=[*b"Yes", 257])
     with Scheduler(model) as scheduler:
         pieces = list(scheduler.generate(request(top_logprobs=2)))
@@ -163,7 +163,7 @@ def test_the_end_of_a_text_is_no_part_of_it(tmp_path):
     assert "".join(token.text for token in told) == "Yes" and all(len(token.top_logprobs) == 2 for token in told)
 
 
-def test_tokens_are_told_with_the_text_that_they_make(tmp_path):
+def test_tokens_are_sent_with_their_text(tmp_path):
     model = StandIn(tmp_path, script=[*"天".encode(), ord("!")])
     with Scheduler(model) as scheduler:
         pieces = list(scheduler.generate(request(top_logprobs=0)))
@@ -171,7 +171,7 @@ def test_tokens_are_told_with_the_text_that_they_make(tmp_path):
     assert texts[0] == ("天", [bytes([byte]) for byte in "天".encode()])
 
 
-def test_a_guided_text_is_one_of_those_that_are_asked_for(model):
+def test_a_guided_text_is_one_of_the_choices(model):
     with Scheduler(model) as scheduler:
         told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
         texts = set()
@@ -194,7 +194,7 @@ def test_a_guide_that_takes_too_long_fails_alone(model, monkeypatch):
         assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
 
 
-def test_texts_go_on_while_the_mask_of_another_is_computed(model, monkeypatch):
+def test_sequences_continue_while_the_mask_of_another_is_computed(model, monkeypatch):
     computed, may_go_on = guide.computed, threading.Event()
 
     def late(*arguments, **options):
@@ -222,7 +222,7 @@ def test_a_guided_text_ends_without_an_end_token(model):
 
 
 class Echo(StandIn):
-    """Repeats what it has read thirteen tokens before, but for some of them."""
+    """A model that mostly repeats the token thirteen positions before."""
 
     def scores(self, seen, *rest):
         scores = super().scores(seen, *rest)
@@ -230,7 +230,7 @@ class Echo(StandIn):
         return scores
 
 
-def test_texts_are_the_same_with_guesses_as_without_and_take_fewer_steps(tmp_path):
+def test_speculation_changes_no_text_and_takes_fewer_steps(tmp_path):
     asked = [
         request("be or not to be or not to", max_new_tokens=100, seed=1, temperature=0.3, stop=("q",)),
         request("to be or not, that is", max_new_tokens=60, seed=2, top_logprobs=3),
@@ -251,7 +251,7 @@ def test_texts_are_the_same_with_guesses_as_without_and_take_fewer_steps(tmp_pat
     assert num_steps[1] < 0.8 * num_steps[0]
 
 
-def test_a_text_ends_where_the_context_does(tmp_path):
+def test_a_text_ends_at_the_end_of_the_context(tmp_path):
     with Scheduler(StandIn(tmp_path, context=20)) as scheduler:
         *_, last = scheduler.generate(request("x" * 15, max_new_tokens=100, ignore_eos=True))
     assert last.finish_reason == "length" and last.usage.written == 5
@@ -274,13 +274,13 @@ def test_prompts_that_do_not_do(model, prompt, words):
         assert joined(scheduler.generate(request())) == alone(model, "Once", length=20)
 
 
-def test_an_empty_prompt_is_continued_as_a_document_begins(model):
+def test_an_empty_prompt_starts_a_document(model):
     expected = text_of(model.alone([257], vars(SamplingParams()), seed=0, length=20))
     with Scheduler(model) as scheduler:
         assert joined(scheduler.generate(request(""))) == joined(scheduler.generate(request(()))) == expected
 
 
-def test_an_answer_ends_where_the_template_ends_it_and_a_text_does_not(tmp_path):
+def test_the_end_token_of_the_template_ends_an_answer_but_no_text(tmp_path):
     model = StandIn(tmp_path, script=[*b"Yes", 257, *b"No"], end_ids=[258])
     with Scheduler(model) as scheduler:
         assert joined(scheduler.generate(request((ChatMessage(role="user", content="Hi"),)))) == "Yes"
@@ -292,7 +292,7 @@ def test_a_model_without_a_template_does_not_chat(tmp_path):
         list(scheduler.generate(request((ChatMessage(role="user", content="Hi"),))))
 
 
-def test_what_can_be_asked_of_the_model_is_asked_before_anybody_waits(model):
+def test_warm_up_runs_every_signature_with_every_set_of_outputs(model):
     asked = []
     run = model.run
     model.run = lambda signature, inputs, outputs=(): asked.append((signature, outputs)) or run(signature, inputs)
@@ -305,7 +305,7 @@ def test_what_can_be_asked_of_the_model_is_asked_before_anybody_waits(model):
     assert set(asked) - {("tokenize", ())} == warmed
 
 
-def test_beyond_the_queue_a_text_is_refused_at_once(model):
+def test_requests_beyond_the_queue_are_refused_at_once(model):
     step = threading.Event()
     model.before_step = lambda: step.wait(10)
     with Scheduler(model, TextLimits(max_running=1, max_waiting=1)) as scheduler:
@@ -321,7 +321,7 @@ def test_beyond_the_queue_a_text_is_refused_at_once(model):
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
 
 
-def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):
+def test_a_failure_of_the_model_reaches_callers_and_the_next_request_succeeds(model):
     def fail():
         model.before_step = lambda: None
         raise Failure(StatusCode.INTERNAL, "out of memory")
@@ -334,7 +334,7 @@ def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):
 
 
 class Poisoned(StandIn):
-    """Fails where a prompt or a temperature says so."""
+    """A model that fails for certain prompts and temperatures."""
 
     def prefill(self, token_ids, **inputs):
         if (token_ids == ord("?")).any():
@@ -359,7 +359,7 @@ POISONS = [
 ]
 
 
-def test_a_thousand_requests_that_fail_leave_those_beside_them_as_they_are(tmp_path):
+def test_a_thousand_failing_requests_change_no_others(tmp_path):
     def refuse(piece):
         raise OSError("nobody hears it")
 
@@ -388,7 +388,7 @@ def test_a_thousand_requests_that_fail_leave_those_beside_them_as_they_are(tmp_p
     }
 
 
-def test_what_writes_no_texts_is_refused(tmp_path):
+def test_a_model_without_text_generation_is_refused(tmp_path):
     class Classifier:
         folder = tmp_path
 
