@@ -15,8 +15,7 @@ from tests.guidance.vocabularies import merged
 from tests.serving.generation.stand_in import StandIn
 from tfattn.guidance.guides import Guides
 from tfattn.serving.generation.request import Request
-from tfattn.serving.generation.scheduler import Scheduler
-from tfattn.serving.generation.ticket import Ticket
+from tfattn.serving.generation.scheduler import RequestHandle, Scheduler
 
 TOKENS, TEXTS, LENGTH, ROUNDS = 60_000, 5, 60, 5
 PERSON = {
@@ -85,10 +84,10 @@ def free_text(others: Sequence[dict[str, Any]]) -> float:
     """Return the seconds of a free text next to others, by what guides each of them."""
     with tempfile.TemporaryDirectory() as folder, Scheduler(StandIn(Path(folder))) as scheduler:
         for guided in others:
-            request = Request(prompts=("Once",), max_new_tokens=150, guided=guided, ignores_end=True)
-            scheduler.submit(request, Ticket(lambda told: None))
+            request = Request(prompts=("Once",), max_new_tokens=150, guided=guided, ignore_eos=True)
+            scheduler.submit(request, RequestHandle(lambda told: None))
         start = time.perf_counter()
-        for _ in scheduler.write(Request(prompts=("Twice",), max_new_tokens=LENGTH, ignores_end=True)):
+        for _ in scheduler.generate(Request(prompts=("Twice",), max_new_tokens=LENGTH, ignore_eos=True)):
             pass
         return time.perf_counter() - start
 

@@ -19,7 +19,7 @@ def test_a_file_of_weights_becomes_a_model_that_writes(tmp_path, monkeypatch):
     version = published.export(weights, folder=tmp_path / "saved_models", name="tiny")
     assert version.parent == tmp_path / "saved_models" / "tiny"
     with Scheduler(SavedModel(version)) as scheduler:
-        pieces = list(scheduler.write(Request(prompts=("a",), temperature=0.0, max_new_tokens=3, ignore_eos=True)))
+        pieces = list(scheduler.generate(Request(prompts=("a",), temperature=0.0, max_new_tokens=3, ignore_eos=True)))
     assert pieces[-1].usage.written == 3
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfattn.export.stop_strings import complete_characters, cut_at_stop
-from tfattn.serving.generation.text_writer import TextWriter
+from tfattn.serving.generation.output import Detokenizer
 
 # Bytes at which it is decided what may follow which.
 EDGES = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF]
@@ -41,13 +41,13 @@ def test_any_bytes_are_the_text_that_a_stream_tells(texts):
     st.lists(st.text("ab\xe9", min_size=1, max_size=4), max_size=3),
 )
 def test_a_stop_string_cuts_a_text_where_a_stream_ends(tokens, stops):
-    writer, streamed = TextWriter(stops), ""
+    detokenizer, streamed = Detokenizer(stops), ""
     for token in tokens:
-        streamed += writer.add(token)
-        if writer.is_stopped:
+        streamed += detokenizer.add(token)
+        if detokenizer.is_stopped:
             break
     else:
-        streamed += writer.end()
+        streamed += detokenizer.end()
     cut, is_stopped = cut_at_stop(tf.constant([b"".join(tokens)]), tf.constant([[*stops, ""]]))
     assert complete_characters(cut).numpy()[0].decode() == streamed
-    assert bool(is_stopped[0]) == writer.is_stopped
+    assert bool(is_stopped[0]) == detokenizer.is_stopped

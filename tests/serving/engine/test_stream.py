@@ -7,9 +7,9 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.engine.stream import MAX_UNREAD, Stream
-from tfattn.serving.generation.piece import Piece, Token, Usage
+from tfattn.serving.generation.output import OutputChunk, Token, Usage
 
-WHOLE = Piece(1, "é", (Token(5, "\xe5", -0.5, (("a", -1.0),)),), "stop", Usage(3, 2, 1))
+WHOLE = OutputChunk(1, "é", (Token(5, "\xe5", -0.5, (("a", -1.0),)),), "stop", Usage(3, 2, 1))
 
 
 async def read(stream):
@@ -17,20 +17,20 @@ async def read(stream):
 
 
 def test_a_piece_survives_serialization():
-    assert Piece.of(WHOLE.message()) == WHOLE
-    assert Piece.of(Piece(0, "x").message()) == Piece(0, "x")
+    assert OutputChunk.from_bytes(WHOLE.to_bytes()) == WHOLE
+    assert OutputChunk.from_bytes(OutputChunk(0, "x").to_bytes()) == OutputChunk(0, "x")
 
 
 def test_pieces_arrive_in_order_before_the_end():
     async def life():
         stream = Stream()
         reading = asyncio.create_task(read(stream))
-        for piece in (Piece(0, "a"), WHOLE):
+        for piece in (OutputChunk(0, "a"), WHOLE):
             await asyncio.sleep(0)
-            stream.put(0, piece.message())
+            stream.put(0, piece.to_bytes())
         assert not stream.is_over
         stream.put(0, b"")
-        assert stream.is_over and await reading == [Piece(0, "a"), WHOLE]
+        assert stream.is_over and await reading == [OutputChunk(0, "a"), WHOLE]
 
     asyncio.run(life())
 
@@ -38,9 +38,9 @@ def test_pieces_arrive_in_order_before_the_end():
 def test_a_failure_comes_after_earlier_pieces():
     async def life():
         stream = Stream()
-        stream.put(0, Piece(0, "a").message())
+        stream.put(0, OutputChunk(0, "a").to_bytes())
         stream.put(StatusCode.UNAVAILABLE.value[0], b"too many")
-        assert await anext(stream) == Piece(0, "a")
+        assert await anext(stream) == OutputChunk(0, "a")
         with pytest.raises(Failure, match="too many") as failure:
             await anext(stream)
         assert failure.value.code is StatusCode.UNAVAILABLE
@@ -52,7 +52,7 @@ def test_a_slow_reader_is_disconnected():
     async def life():
         stream = Stream()
         for _ in range(MAX_UNREAD + 5):
-            stream.put(0, Piece(0, "a").message())
+            stream.put(0, OutputChunk(0, "a").to_bytes())
         assert not stream.is_over  # the process still generates and must receive a cancellation
         with pytest.raises(Failure, match="more slowly than it is written"):
             await read(stream)

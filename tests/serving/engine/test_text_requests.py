@@ -12,9 +12,8 @@ from tests.serving.generation.stand_in import StandIn
 from tfattn.guidance.guides import Guides
 from tfattn.serving.engine.channel import HEAD, Channel
 from tfattn.serving.engine.text_requests import TextRequests
-from tfattn.serving.generation.limits import TextLimits
-from tfattn.serving.generation.piece import Piece
-from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import Request, TextLimits
 
 INVALID = StatusCode.INVALID_ARGUMENT.value[0]
 
@@ -54,7 +53,7 @@ def channel():
 
 @contextlib.contextmanager
 def running(folder, channel):
-    with TextRequests(StandIn(folder), channel, TextLimits(most_rows=2)) as requests:
+    with TextRequests(StandIn(folder), channel, TextLimits(max_running=2)) as requests:
         yield requests
 
 
@@ -68,11 +67,13 @@ def test_pieces_carry_the_number_of_the_request_and_an_empty_frame_ends_them(cha
         requests.start(7, request())
         *pieces, last = server.frames(7)
         assert last == (0, b"") and all(code == 0 for code, _ in pieces)
-        whole = [Piece.of(body) for _, body in pieces]
+        whole = [OutputChunk.from_bytes(body) for _, body in pieces]
         assert whole[-1].finish_reason and whole[-1].usage.written <= 8
         server.wait_until_idle()
         requests.start(8, request())
-        assert [Piece.of(body).text for _, body in server.frames(8)[:-1]] == [piece.text for piece in whole]
+        assert [OutputChunk.from_bytes(body).text for _, body in server.frames(8)[:-1]] == [
+            piece.text for piece in whole
+        ]
 
 
 def test_a_cancelled_request_ends_and_frees_its_slot(channel, tmp_path):

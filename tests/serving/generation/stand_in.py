@@ -1,6 +1,6 @@
-"""A model whose text depends on all that it is fed: a wrong cache, count or setting makes another text.
+"""A language model whose text depends on every input: a wrong cache, count or setting changes the text.
 
-Its keys and values are its tokens. It computes in NumPy and exactly, which no network does.
+Its keys and values are its tokens. It computes exactly, in NumPy, as no network does.
 """
 
 import codecs
@@ -22,16 +22,16 @@ class StandIn:
     """A model of bytes.
 
     Args:
-        folder: where it writes what an export says.
-        context: of it.
-        script: the tokens that it writes whatever it reads; None for what it is fed.
-        chat: whether it knows a chat template.
-        takes_logit_bias: whether its steps take what is added to logits.
+        folder: where it writes the assets of an export.
+        context: its context, in tokens.
+        script: the tokens that it always generates; None for tokens that depend on the inputs.
+        chat: whether it has a chat template.
+        takes_logit_bias: whether its steps have the input `logit_bias`.
 
     Attributes:
-        read: for each call of prefill, how many tokens it read.
-        steps: for each call of decode_step, rows and capacity.
-        num_read: for each call of decode_step, how many tokens it read of each row.
+        read: the number of tokens of each call of prefill.
+        steps: rows and capacity of each call of decode_step.
+        num_read: the number of tokens of each row in each call of decode_step.
         before_step: called before each step.
     """
 
@@ -39,7 +39,7 @@ class StandIn:
         self.folder, self.script = folder, script
         self.read, self.steps, self.num_read = [], [], []
         self.before_step = lambda: None
-        said = {
+        description = {
             "context": context,
             "end_ids": end_ids,
             "vocabulary_size": len(TOKENS),
@@ -53,7 +53,7 @@ class StandIn:
             "defaults": DEFAULTS,
         }
         (folder / "assets").mkdir(exist_ok=True, parents=True)
-        (folder / "assets/generation.json").write_text(json.dumps(said))
+        (folder / "assets/generation.json").write_text(json.dumps(description))
         (folder / "assets/token_bytes.json").write_text(json.dumps([token.decode("latin-1") for token in TOKENS]))
 
     def run(self, signature, inputs, outputs=()):
@@ -102,7 +102,7 @@ class StandIn:
         }
 
     def scores(self, seen, settings, seed, index, counts, in_prompt):
-        """What decides the next token: all that the step is fed."""
+        """The scores of the next token, which depend on every input of the step."""
         if self.script is not None:
             return np.eye(len(TOKENS), dtype=np.float32)[self.script[index] if index < len(self.script) else 258]
         facts = [seen, sorted(settings.items()), seed, index, np.flatnonzero(counts).tolist(), counts.sum().item()]
@@ -113,7 +113,7 @@ class StandIn:
         return scores
 
     def alone(self, prompt_ids, settings, *, seed, length):
-        """The tokens of a text, computed without any cache."""
+        """The tokens of a text, computed without a cache."""
         seen, written = list(prompt_ids), []
         counts, in_prompt = np.zeros(len(TOKENS), np.float32), np.zeros(len(TOKENS), bool)
         in_prompt[seen] = True
@@ -136,5 +136,5 @@ def _keys_values(token_ids):
 
 
 def text_of(token_ids):
-    """The text of tokens, without half a character at its end."""
+    """The text of tokens, without an incomplete character at its end."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(b"".join(TOKENS[one] for one in token_ids))

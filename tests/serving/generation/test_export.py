@@ -1,11 +1,10 @@
-"""The scheduler over an export: what it guesses changes no text."""
+"""The scheduler with an export: speculation changes no text."""
 
 import pytest
 
 from tests.serving import authors
 from tfattn.serving.engine.saved_model import SavedModel
-from tfattn.serving.generation.limits import TextLimits
-from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.request import Request, TextLimits
 from tfattn.serving.generation.scheduler import Scheduler
 
 PROMPT = "To be, or not to be, or not to be, or not"
@@ -16,13 +15,13 @@ def model(authored):
     return SavedModel(authored / authors.NAME / "1")
 
 
-def written(model, *, has_drafts, **settings):
-    with Scheduler(model, TextLimits(has_drafts=has_drafts)) as scheduler:
-        return "".join(piece.text for piece in scheduler.write(Request(prompts=(PROMPT,), **settings)))
+def generated(model, *, speculative, **settings):
+    with Scheduler(model, TextLimits(speculative=speculative)) as scheduler:
+        return "".join(piece.text for piece in scheduler.generate(Request(prompts=(PROMPT,), **settings)))
 
 
 @pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": 0.7, "frequency_penalty": 0.5}])
-def test_texts_are_the_same_with_guesses_as_without(model, settings):
+def test_speculation_changes_no_text(model, settings):
     asked = {"max_new_tokens": 60, "seed": 4, "ignore_eos": True, "repetition_penalty": 1.1, **settings}
-    without = written(model, has_drafts=False, **asked)
-    assert len(without) > 30 and written(model, has_drafts=True, **asked) == without
+    without = generated(model, speculative=False, **asked)
+    assert len(without) > 30 and generated(model, speculative=True, **asked) == without

@@ -1,4 +1,4 @@
-"""The scheduler: whatever joins and leaves, every text is what it is alone."""
+"""The scheduler: the text of a sequence is the same alone and in a batch that others join and leave."""
 
 import threading
 import time
@@ -12,11 +12,9 @@ from tfattn.errors import ServingError
 from tfattn.guidance import guide
 from tfattn.sampling_params import SamplingParams
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.generation.limits import Occupancy, TextLimits
-from tfattn.serving.generation.orders import SEEDS_APART
-from tfattn.serving.generation.request import ChatMessage, Request
-from tfattn.serving.generation.scheduler import Scheduler
-from tfattn.serving.generation.ticket import Ticket
+from tfattn.serving.generation.request import ChatMessage, Occupancy, Request, TextLimits
+from tfattn.serving.generation.request_processor import SEED_STEP
+from tfattn.serving.generation.scheduler import RequestHandle, Scheduler
 
 
 @pytest.fixture
@@ -34,11 +32,11 @@ def alone(model, prompt, *, length, seed=0, **settings):
 
 
 def begun(scheduler, *requests):
-    """Submits requests one after another, each as the one before it has some text; returns what each was told."""
+    """Submit requests one after another, each after the previous has output; return the output of each."""
     told = [[] for _ in requests]
     ends = [threading.Event() for _ in requests]
     begins = [threading.Event() for _ in requests]
-    tickets = []
+    handles = []
     for request, pieces, begin, end in zip(requests, told, begins, ends, strict=True):
 
         def tell(piece, pieces=pieces, begin=begin, end=end):
@@ -48,25 +46,25 @@ def begun(scheduler, *requests):
                 pieces.append(piece)
             begin.set()
 
-        tickets.append(Ticket(tell))
-        scheduler.submit(request, tickets[-1])
+        handles.append(RequestHandle(tell))
+        scheduler.submit(request, handles[-1])
         assert begin.wait(10)
-    return told, ends, tickets
+    return told, ends, handles
 
 
 def request(prompt="Once", **settings):
     return Request(**{"prompts": (prompt,), "max_new_tokens": 20, "seed": 0} | settings)
 
 
-def test_a_text_comes_in_pieces_and_is_that_of_a_model_without_cache(model):
+def test_text_is_streamed_and_equals_generation_without_a_cache(model):
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(request("Once upon a time", seed=-7, temperature=0.5, top_k=9)))
+        pieces = list(scheduler.generate(request("Once upon a time", seed=-7, temperature=0.5, top_k=9)))
     expected = alone(model, "Once upon a time", length=20, seed=-7, temperature=0.5, top_k=9)
     assert joined(pieces) == expected and len(pieces) > 5
     assert pieces[-1].finish_reason in ("stop", "length") and pieces[-1].usage.prompt == 16
 
 
-def test_texts_that_start_one_after_another_are_those_that_they_are_alone(model):
+def test_sequences_that_join_a_batch_equal_sequences_alone(model):
     random = np.random.default_rng(3)
     prompts = ["".join(chr(97 + one) for one in random.integers(0, 4, random.integers(1, 90))) for _ in range(12)]
     lengths = random.integers(5, 100, len(prompts)).tolist()
@@ -74,7 +72,7 @@ def test_texts_that_start_one_after_another_are_those_that_they_are_alone(model)
         request(prompt, max_new_tokens=length, seed=seed, presence_penalty=seed / 10)
         for seed, (prompt, length) in enumerate(zip(prompts, lengths, strict=True))
     ]
-    with Scheduler(model, TextLimits(most_rows=5)) as scheduler:
+    with Scheduler(model, TextLimits(max_running=5)) as scheduler:
         told, ends, _ = begun(scheduler, *requests)
         assert all(end.wait(30) for end in ends)
     for seed, (prompt, length, pieces) in enumerate(zip(prompts, lengths, told, strict=True)):
@@ -83,103 +81,103 @@ def test_texts_that_start_one_after_another_are_those_that_they_are_alone(model)
     assert {rows for rows, _ in model.steps} >= {1, 2, 4, 5}
 
 
-def test_rows_that_hang_up_leave_the_others_as_they_are_and_nothing_behind(model):
+def test_cancelled_requests_change_no_others_and_leave_no_state(model):
     seen = []
     slow = threading.Event()
     model.before_step = lambda: slow.wait(0.005)
-    with Scheduler(model, TextLimits(most_rows=4), observe=seen.append) as scheduler:
+    with Scheduler(model, TextLimits(max_running=4), observe=seen.append) as scheduler:
         requests = [request(f"Story {number}", max_new_tokens=60, seed=number) for number in range(4)]
-        told, ends, tickets = begun(scheduler, *requests)
-        tickets[0].cancel()
-        tickets[2].cancel()
+        told, ends, handles = begun(scheduler, *requests)
+        handles[0].cancel()
+        handles[2].cancel()
         assert ends[1].wait(10) and ends[3].wait(10)
         for number in (1, 3):
             assert joined(told[number]) == alone(model, f"Story {number}", length=60, seed=number)
         until = time.monotonic() + 10
         while seen[-1] != Occupancy(0, 0) and time.monotonic() < until:
             time.sleep(0.001)
-        assert seen[-1] == Occupancy(0, 0) and not scheduler._tickets
+        assert seen[-1] == Occupancy(0, 0) and not scheduler._handles
 
 
-def test_a_long_prompt_is_read_in_parts_between_the_steps_of_others(model):
+def test_a_long_prompt_is_prefilled_in_chunks_between_steps(model):
     with Scheduler(model) as scheduler:
         told, ends, _ = begun(scheduler, request("Hi", max_new_tokens=190, ignore_eos=True))
-        (piece, *_) = scheduler.write(request("x" * 150, max_new_tokens=1))
+        (piece, *_) = scheduler.generate(request("x" * 150, max_new_tokens=1))
         assert len(model.read) >= 3 and max(model.read) <= 64 and sum(model.read) == 150 - 1 + 1
         assert ends[0].wait(10)
 
 
-def test_a_shared_prefix_is_read_once(model):
+def test_a_shared_prefix_is_prefilled_once(model):
     system = "You are a helpful assistant. " * 3
     with Scheduler(model) as scheduler:
-        list(scheduler.write(request(f"{system}What?")))
+        list(scheduler.generate(request(f"{system}What?")))
         before = sum(model.read)
-        *_, last = scheduler.write(request(f"{system}Why?", seed=5))
+        *_, last = scheduler.generate(request(f"{system}Why?", seed=5))
         assert sum(model.read) - before == len("y?") - 1
         assert last.usage.cached == len(f"{system}Wh") and last.usage.prompt == len(f"{system}Why?")
-        pieces = list(scheduler.write(request(f"{system}Why?", seed=5)))
+        pieces = list(scheduler.generate(request(f"{system}Why?", seed=5)))
         assert joined(pieces) == alone(model, f"{system}Why?", length=20, seed=5)
 
 
-def test_without_room_for_prefixes_everything_is_read_again(model):
+def test_without_a_prefix_cache_every_prompt_is_prefilled(model):
     with Scheduler(model, TextLimits(prefix_bytes=0)) as scheduler:
         for _ in range(2):
-            *_, last = scheduler.write(request("Once upon a time"))
+            *_, last = scheduler.generate(request("Once upon a time"))
             assert last.usage.cached == 0
 
 
-def test_several_texts_of_a_prompt_share_what_is_read_and_have_seeds_of_their_own(model):
+def test_several_texts_of_a_prompt_share_the_prefill_and_have_their_own_seeds(model):
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(request("Once upon a time", n=3, seed=11)))
+        pieces = list(scheduler.generate(request("Once upon a time", n=3, seed=11)))
     assert sum(model.read) == len("Once upon a time") - 1
     texts = [joined(pieces, index) for index in range(3)]
-    assert texts == [alone(model, "Once upon a time", length=20, seed=11 + choice * SEEDS_APART) for choice in range(3)]
+    assert texts == [alone(model, "Once upon a time", length=20, seed=11 + choice * SEED_STEP) for choice in range(3)]
     assert len(set(texts)) == 3
 
 
-def test_several_prompts_each_have_the_text_that_they_have_alone(model):
+def test_several_prompts_have_the_same_texts_as_alone(model):
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(Request(prompts=("Once", "Twice"), n=2, seed=4, max_new_tokens=9)))
+        pieces = list(scheduler.generate(Request(prompts=("Once", "Twice"), n=2, seed=4, max_new_tokens=9)))
     assert joined(pieces, 2) == alone(model, "Twice", length=9, seed=4)
 
 
-def test_a_chat_is_written_by_the_template_and_names_of_special_tokens_are_only_letters(model):
+def test_a_chat_follows_the_template_and_names_of_special_tokens_are_plain_text(model):
     with Scheduler(model) as scheduler:
-        ids = scheduler._orders.prompts.token_ids((ChatMessage(role="user", content="<|im_end|>"),)).tolist()
+        ids = scheduler._processor._tokenizer.token_ids((ChatMessage(role="user", content="<|im_end|>"),)).tolist()
     assert ids == [256, *b"user\n<|im_end|>", 257, *b"\n", 256, *b"assistant\n"]
 
 
 def test_a_stop_string_across_tokens_ends_a_text_before_it(tmp_path):
     model = StandIn(tmp_path, script=[*b"The E", 262, *b"more"])  # b"ND"
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(request(stop=(" END",))))
+        pieces = list(scheduler.generate(request(stop=(" END",))))
     assert joined(pieces) == "The" and pieces[-1].finish_reason == "stop" and pieces[-1].usage.written == 6
 
 
-def test_the_end_of_a_text_is_no_part_of_it(tmp_path):
+def test_the_end_token_is_no_part_of_the_text(tmp_path):
     model = StandIn(tmp_path, script=[*b"Yes", 257])
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(request(likeliest=2)))
+        pieces = list(scheduler.generate(request(top_logprobs=2)))
     assert joined(pieces) == "Yes" and pieces[-1].finish_reason == "stop" and pieces[-1].usage.written == 3
     told = [token for piece in pieces for token in piece.tokens]
-    assert "".join(token.text for token in told) == "Yes" and all(len(token.likeliest) == 2 for token in told)
+    assert "".join(token.text for token in told) == "Yes" and all(len(token.top_logprobs) == 2 for token in told)
 
 
-def test_tokens_are_told_with_the_text_that_they_make(tmp_path):
+def test_tokens_are_sent_with_their_text(tmp_path):
     model = StandIn(tmp_path, script=[*"天".encode(), ord("!")])
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(request(likeliest=0)))
+        pieces = list(scheduler.generate(request(top_logprobs=0)))
     texts = [(piece.text, [token.text.encode("latin-1") for token in piece.tokens]) for piece in pieces if piece.text]
     assert texts[0] == ("天", [bytes([byte]) for byte in "天".encode()])
 
 
-def test_a_guided_text_is_one_of_those_that_are_asked_for(model):
+def test_a_guided_text_is_one_of_the_choices(model):
     with Scheduler(model) as scheduler:
         told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
         texts = set()
         for seed in range(10):
             asked = request(n=2, seed=seed, guided={"guided_choice": ["guided", "geé", "no"]})
-            pieces = list(scheduler.write(asked))
+            pieces = list(scheduler.generate(asked))
             texts |= {joined(pieces, index) for index in range(2)}
             assert [piece.finish_reason for piece in pieces if piece.finish_reason] == ["stop", "stop"]
         assert texts == {"guided", "geé", "no"}
@@ -191,12 +189,12 @@ def test_a_guide_that_takes_too_long_fails_alone(model, monkeypatch):
     with Scheduler(model) as scheduler:
         told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
         with pytest.raises(Failure, match="guided_regex: what guides the text takes too much work") as failure:
-            list(scheduler.write(request(guided={"guided_regex": "[a-z]+"}, max_new_tokens=50)))
+            list(scheduler.generate(request(guided={"guided_regex": "[a-z]+"}, max_new_tokens=50)))
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
         assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
 
 
-def test_texts_go_on_while_the_mask_of_another_is_computed(model, monkeypatch):
+def test_sequences_continue_while_the_mask_of_another_is_computed(model, monkeypatch):
     computed, may_go_on = guide.computed, threading.Event()
 
     def late(*arguments, **options):
@@ -205,10 +203,10 @@ def test_texts_go_on_while_the_mask_of_another_is_computed(model, monkeypatch):
 
     with Scheduler(model) as scheduler:
         wanted = request(guided={"guided_regex": "[a-z]{9}"})
-        expected = joined(scheduler.write(wanted))
+        expected = joined(scheduler.generate(wanted))
         monkeypatch.setattr(guide, "computed", late)
         told, ends, _ = begun(scheduler, wanted)
-        assert joined(scheduler.write(request("free", max_new_tokens=50))) == alone(model, "free", length=50)
+        assert joined(scheduler.generate(request("free", max_new_tokens=50))) == alone(model, "free", length=50)
         assert len(joined(told[0])) < 9
         may_go_on.set()
         assert ends[0].wait(30) and joined(told[0]) == expected
@@ -217,14 +215,14 @@ def test_texts_go_on_while_the_mask_of_another_is_computed(model, monkeypatch):
 def test_a_guided_text_ends_without_an_end_token(model):
     with Scheduler(model) as scheduler:
         asked = request(guided={"guided_regex": "(?:ab){3}"}, ignore_eos=True)
-        assert joined(scheduler.write(asked)) == "ababab"
+        assert joined(scheduler.generate(asked)) == "ababab"
         with pytest.raises(Failure, match="guided_regex: only an empty text fits") as failure:
-            list(scheduler.write(request(guided={"guided_regex": "a{0}"})))
+            list(scheduler.generate(request(guided={"guided_regex": "a{0}"})))
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
 
 
 class Echo(StandIn):
-    """Repeats what it has read thirteen tokens before, but for some of them."""
+    """A model that mostly repeats the token thirteen positions before."""
 
     def scores(self, seen, *rest):
         scores = super().scores(seen, *rest)
@@ -232,30 +230,30 @@ class Echo(StandIn):
         return scores
 
 
-def test_texts_are_the_same_with_guesses_as_without_and_take_fewer_steps(tmp_path):
+def test_speculation_changes_no_text_and_takes_fewer_steps(tmp_path):
     asked = [
         request("be or not to be or not to", max_new_tokens=100, seed=1, temperature=0.3, stop=("q",)),
-        request("to be or not, that is", max_new_tokens=60, seed=2, likeliest=3),
+        request("to be or not, that is", max_new_tokens=60, seed=2, top_logprobs=3),
         request("the same text is the same", max_new_tokens=1000, seed=3, ignore_eos=True),
     ]
     found, num_steps = [], []
-    for has_drafts in (False, True):
+    for speculative in (False, True):
         model = Echo(tmp_path, context=120)
-        with Scheduler(model, TextLimits(has_drafts=has_drafts)) as scheduler:
+        with Scheduler(model, TextLimits(speculative=speculative)) as scheduler:
             told, ends, _ = begun(scheduler, *asked)
             assert all(end.wait(20) for end in ends)
         pieces = [[piece for piece in one if piece is not None] for one in told]
         tokens = [[token for piece in one for token in piece.tokens] for one in pieces]
         found.append([(joined(one), one[-1].finish_reason, one[-1].usage.written) for one in pieces] + [tokens])
         num_steps.append(len(model.steps))
-        assert (max(map(max, model.num_read)) > 1) == has_drafts
+        assert (max(map(max, model.num_read)) > 1) == speculative
     assert found[0] == found[1]
     assert num_steps[1] < 0.8 * num_steps[0]
 
 
-def test_a_text_ends_where_the_context_does(tmp_path):
+def test_a_text_ends_at_the_end_of_the_context(tmp_path):
     with Scheduler(StandIn(tmp_path, context=20)) as scheduler:
-        *_, last = scheduler.write(request("x" * 15, max_new_tokens=100, ignore_eos=True))
+        *_, last = scheduler.generate(request("x" * 15, max_new_tokens=100, ignore_eos=True))
     assert last.finish_reason == "length" and last.usage.written == 5
 
 
@@ -270,31 +268,31 @@ def test_a_text_ends_where_the_context_does(tmp_path):
 def test_prompts_that_do_not_do(model, prompt, words):
     with Scheduler(model) as scheduler:
         with pytest.raises(Failure) as failure:
-            list(scheduler.write(request(prompt)))
+            list(scheduler.generate(request(prompt)))
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
         assert all(word in failure.value.message for word in words), failure.value.message
-        assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
+        assert joined(scheduler.generate(request())) == alone(model, "Once", length=20)
 
 
-def test_an_empty_prompt_is_continued_as_a_document_begins(model):
+def test_an_empty_prompt_starts_a_document(model):
     expected = text_of(model.alone([257], vars(SamplingParams()), seed=0, length=20))
     with Scheduler(model) as scheduler:
-        assert joined(scheduler.write(request(""))) == joined(scheduler.write(request(()))) == expected
+        assert joined(scheduler.generate(request(""))) == joined(scheduler.generate(request(()))) == expected
 
 
-def test_an_answer_ends_where_the_template_ends_it_and_a_text_does_not(tmp_path):
+def test_the_end_token_of_the_template_ends_an_answer_but_no_text(tmp_path):
     model = StandIn(tmp_path, script=[*b"Yes", 257, *b"No"], end_ids=[258])
     with Scheduler(model) as scheduler:
-        assert joined(scheduler.write(request((ChatMessage(role="user", content="Hi"),)))) == "Yes"
-        assert joined(scheduler.write(request())) == "YesNo"
+        assert joined(scheduler.generate(request((ChatMessage(role="user", content="Hi"),)))) == "Yes"
+        assert joined(scheduler.generate(request())) == "YesNo"
 
 
 def test_a_model_without_a_template_does_not_chat(tmp_path):
     with Scheduler(StandIn(tmp_path, chat=False)) as scheduler, pytest.raises(Failure, match="no chat template"):
-        list(scheduler.write(request((ChatMessage(role="user", content="Hi"),))))
+        list(scheduler.generate(request((ChatMessage(role="user", content="Hi"),))))
 
 
-def test_what_can_be_asked_of_the_model_is_asked_before_anybody_waits(model):
+def test_warm_up_runs_every_signature_with_every_set_of_outputs(model):
     asked = []
     run = model.run
     model.run = lambda signature, inputs, outputs=(): asked.append((signature, outputs)) or run(signature, inputs)
@@ -302,28 +300,28 @@ def test_what_can_be_asked_of_the_model_is_asked_before_anybody_waits(model):
     scheduler.warm_up()
     warmed = set(asked)
     with scheduler:
-        for likeliest in (None, 0, 5):
-            list(scheduler.write(request("Once upon", likeliest=likeliest)))
+        for top_logprobs in (None, 0, 5):
+            list(scheduler.generate(request("Once upon", top_logprobs=top_logprobs)))
     assert set(asked) - {("tokenize", ())} == warmed
 
 
-def test_beyond_the_queue_a_text_is_refused_at_once(model):
+def test_requests_beyond_the_queue_are_refused_at_once(model):
     step = threading.Event()
     model.before_step = lambda: step.wait(10)
-    with Scheduler(model, TextLimits(most_rows=1, most_waiting=1)) as scheduler:
-        tickets = [Ticket(lambda piece: None) for _ in range(3)]
-        for ticket in tickets[:2]:
-            scheduler.submit(request(), ticket)
+    with Scheduler(model, TextLimits(max_running=1, max_waiting=1)) as scheduler:
+        handles = [RequestHandle(lambda piece: None) for _ in range(3)]
+        for handle in handles[:2]:
+            scheduler.submit(request(), handle)
         with pytest.raises(Failure) as failure:
-            scheduler.submit(request(), tickets[2])
+            scheduler.submit(request(), handles[2])
         assert failure.value.code is StatusCode.UNAVAILABLE
         step.set()
         with pytest.raises(Failure, match="asks for 3 texts; at most 2") as failure:
-            scheduler.submit(request(n=3), tickets[2])
+            scheduler.submit(request(n=3), handles[2])
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
 
 
-def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):
+def test_a_failure_of_the_model_reaches_callers_and_the_next_request_succeeds(model):
     def fail():
         model.before_step = lambda: None
         raise Failure(StatusCode.INTERNAL, "out of memory")
@@ -331,12 +329,12 @@ def test_a_failure_of_the_model_is_told_to_all_and_the_next_is_answered(model):
     with Scheduler(model) as scheduler:
         model.before_step = fail
         with pytest.raises(Failure, match="out of memory"):
-            list(scheduler.write(request()))
-        assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
+            list(scheduler.generate(request()))
+        assert joined(scheduler.generate(request())) == alone(model, "Once", length=20)
 
 
 class Poisoned(StandIn):
-    """Fails where a prompt or a temperature says so."""
+    """A model that fails for certain prompts and temperatures."""
 
     def prefill(self, token_ids, **inputs):
         if (token_ids == ord("?")).any():
@@ -355,13 +353,13 @@ class Poisoned(StandIn):
 POISONS = [
     request("a?" * 9),
     request(temperature=0.1),
-    request("Once upon a time", temperature=0.1, n=3, likeliest=2),
+    request("Once upon a time", temperature=0.1, n=3, top_logprobs=2),
     request(temperature=0.2),
     request(temperature=0.3, guided={"guided_regex": "[a-z]+"}),
 ]
 
 
-def test_a_thousand_requests_that_fail_leave_those_beside_them_as_they_are(tmp_path):
+def test_a_thousand_failing_requests_change_no_others(tmp_path):
     def refuse(piece):
         raise OSError("nobody hears it")
 
@@ -370,18 +368,18 @@ def test_a_thousand_requests_that_fail_leave_those_beside_them_as_they_are(tmp_p
     expected = []
     with Scheduler(model) as scheduler:
         for one in asked:
-            expected.append(joined(scheduler.write(one)))
+            expected.append(joined(scheduler.generate(one)))
     failures = []
-    with Scheduler(model, TextLimits(most_rows=12, most_waiting=4000)) as scheduler:
+    with Scheduler(model, TextLimits(max_running=12, max_waiting=4000)) as scheduler:
         told, ends, _ = begun(scheduler, *asked)
         for number in range(1000):
             is_deaf = number % 10 == 9
             tell = refuse if is_deaf else lambda piece: isinstance(piece, Failure) and failures.append(piece)
-            scheduler.submit(request() if is_deaf else POISONS[number % len(POISONS)], Ticket(tell))
+            scheduler.submit(request() if is_deaf else POISONS[number % len(POISONS)], RequestHandle(tell))
         assert all(end.wait(60) for end in ends)
         assert not [pieces[-1] for pieces in told if isinstance(pieces[-1], Failure)]
         assert [joined(pieces) for pieces in told] == expected
-        assert joined(scheduler.write(request())) == alone(model, "Once", length=20)
+        assert joined(scheduler.generate(request())) == alone(model, "Once", length=20)
     assert len(failures) == 900
     said = {failure.message for failure in failures}
     assert said == {"cannot read", "cannot write: RuntimeError('cannot compute')"} | {
@@ -390,7 +388,7 @@ def test_a_thousand_requests_that_fail_leave_those_beside_them_as_they_are(tmp_p
     }
 
 
-def test_what_writes_no_texts_is_refused(tmp_path):
+def test_a_model_without_text_generation_is_refused(tmp_path):
     class Classifier:
         folder = tmp_path
 

@@ -6,8 +6,8 @@ import pytest
 from grpc import StatusCode
 from prometheus_client.parser import text_string_to_metric_families
 
-from tfattn.serving.generation.limits import Occupancy
-from tfattn.serving.generation.piece import Usage
+from tfattn.serving.generation.output import Usage
+from tfattn.serving.generation.request import Occupancy
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.monitoring.series import HistogramSeries, Series
 

@@ -73,7 +73,7 @@ def _told(scheduler: Scheduler, request: Request, say: Say) -> str:
     begun = time.perf_counter()
     first, num_tokens = None, 0
     try:
-        for piece in scheduler.write(request):
+        for piece in scheduler.generate(request):
             first = first or time.perf_counter()
             texts[piece.index] += piece.text
             num_tokens += piece.usage.written if piece.usage else 0

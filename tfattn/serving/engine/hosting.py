@@ -23,7 +23,7 @@ from tfattn.serving.engine.channel import (
 from tfattn.serving.engine.saved_model import SavedModel
 from tfattn.serving.engine.text_requests import TextRequests
 from tfattn.serving.generation.description import writes_texts
-from tfattn.serving.generation.limits import TextLimits
+from tfattn.serving.generation.request import TextLimits
 
 
 def host(

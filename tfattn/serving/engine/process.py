@@ -28,9 +28,8 @@ from tfattn.serving.engine.channel import (
     frame,
 )
 from tfattn.serving.engine.stream import Stream
-from tfattn.serving.generation.limits import Occupancy, TextLimits
-from tfattn.serving.generation.piece import Piece
-from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import Occupancy, Request, TextLimits
 
 MAX_STDERR_BYTES = 1 << 15  # the kept end of a process's standard error, which says why the process died
 SHUTDOWN_SECONDS = 10  # for requests that the process still computes
@@ -146,7 +145,7 @@ class Process:
             raise Failure(CODES[code], body.decode("utf-8", "replace"))
         return decode_response(body)
 
-    async def write(self, request: Request) -> AsyncIterator[Piece]:
+    async def write(self, request: Request) -> AsyncIterator[OutputChunk]:
         """Generate texts and yield their pieces. Closing the iterator cancels the request.
 
         Raises:

@@ -7,7 +7,7 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.engine.channel import OK
-from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.output import OutputChunk
 
 MAX_UNREAD = 10_000  # pieces that wait for a client that reads more slowly than the model generates
 
@@ -21,7 +21,7 @@ class Stream:
 
     def __init__(self) -> None:
         self.is_over = False
-        self._unread: deque[Piece] = deque()
+        self._unread: deque[OutputChunk] = deque()
         self._ending: Exception | None = None
         self._has_ended = False
         self._changed = asyncio.Event()
@@ -36,7 +36,7 @@ class Stream:
         elif len(self._unread) >= MAX_UNREAD:
             self.end(Failure(StatusCode.RESOURCE_EXHAUSTED, "The text is read more slowly than it is written"))
         else:
-            self._unread.append(Piece.of(body))
+            self._unread.append(OutputChunk.from_bytes(body))
             self._changed.set()
 
     def end(self, failure: Exception | None = None) -> None:
@@ -48,7 +48,7 @@ class Stream:
     def __aiter__(self) -> "Stream":
         return self
 
-    async def __anext__(self) -> Piece:
+    async def __anext__(self) -> OutputChunk:
         while not self._unread:
             if self._ending is not None:
                 raise self._ending

@@ -9,11 +9,9 @@ from grpc import StatusCode
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.engine.channel import OK, Channel
 from tfattn.serving.engine.saved_model import SavedModel
-from tfattn.serving.generation.limits import Occupancy, TextLimits
-from tfattn.serving.generation.piece import Piece
-from tfattn.serving.generation.request import Request, read
-from tfattn.serving.generation.scheduler import Scheduler
-from tfattn.serving.generation.ticket import Ticket
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import Occupancy, Request, TextLimits, read
+from tfattn.serving.generation.scheduler import RequestHandle, Scheduler
 
 
 class TextRequests:
@@ -33,7 +31,7 @@ class TextRequests:
         self._scheduler = Scheduler(model, limits, observe=self._report_occupancy)
         # Tokenization does not wait for other computations, nor for the compilation of guides, which may take long.
         self._prompts, self._guides = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
-        self._tickets: dict[int, Ticket] = {}
+        self._handles: dict[int, RequestHandle] = {}
 
     def __enter__(self) -> "TextRequests":
         self._scheduler.__enter__()
@@ -50,46 +48,46 @@ class TextRequests:
 
     def start(self, number: int, body: bytes) -> None:
         """Start a request."""
-        ticket = self._tickets[number] = Ticket(lambda result: self._report(number, result))
-        self._prompts.submit(self._read, body, ticket)
+        handle = self._handles[number] = RequestHandle(lambda result: self._report(number, result))
+        self._prompts.submit(self._read, body, handle)
 
     def cancel(self, number: int) -> None:
         """Cancel a request; ignore a request that has ended."""
-        if (ticket := self._tickets.get(number)) is not None:
-            ticket.cancel()
+        if (handle := self._handles.get(number)) is not None:
+            handle.cancel()
 
-    def _read(self, body: bytes, ticket: Ticket) -> None:
-        if ticket.is_cancelled:
-            ticket.end()
+    def _read(self, body: bytes, handle: RequestHandle) -> None:
+        if handle.is_cancelled:
+            handle.end()
             return
         try:
             request = read(Request, body)
         except Failure as failure:
-            ticket.fail(failure)
+            handle.fail(failure)
             return
         if request.guided:
-            self._guides.submit(self._submit, request, ticket)
+            self._guides.submit(self._submit, request, handle)
         else:
-            self._submit(request, ticket)
+            self._submit(request, handle)
 
-    def _submit(self, request: Request, ticket: Ticket) -> None:
-        if ticket.is_cancelled:
+    def _submit(self, request: Request, handle: RequestHandle) -> None:
+        if handle.is_cancelled:
             return
         try:
-            self._scheduler.submit(request, ticket)
+            self._scheduler.submit(request, handle)
         except Failure as failure:
-            ticket.fail(failure)
+            handle.fail(failure)
         except Exception as error:  # any exception must reach the client
-            ticket.fail(Failure(StatusCode.INTERNAL, repr(error)))
+            handle.fail(Failure(StatusCode.INTERNAL, repr(error)))
 
     def _report_occupancy(self, occupancy: Occupancy) -> None:
         self._send(0, OK, json.dumps(occupancy).encode())
 
-    def _report(self, number: int, result: Piece | Failure | None) -> None:
-        if isinstance(result, Piece):
-            self._send(number, OK, result.message())
+    def _report(self, number: int, result: OutputChunk | Failure | None) -> None:
+        if isinstance(result, OutputChunk):
+            self._send(number, OK, result.to_bytes())
             return
-        self._tickets.pop(number, None)
+        self._handles.pop(number, None)
         if result is None:
             self._send(number, OK, b"")
         else:

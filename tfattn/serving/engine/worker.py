@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tfattn.serving.engine.channel import Channel
-from tfattn.serving.generation.limits import TextLimits
+from tfattn.serving.generation.request import TextLimits
 
 NICENESS = 5  # lets the server process answer and refuse requests while models compute
 

@@ -1,1 +1,1 @@
-"""Texts that a decoder writes step by step: requests that join and leave a running batch, and what is told of them."""
+"""Text generation with continuous batching: requests, sequences, the batch that is decoded and its scheduler."""

@@ -1,38 +1,55 @@
-"""What an export says of the texts that it writes: sizes, special tokens, the form of chats."""
+"""The language model of an export: its contract, sizes, special tokens and chat template."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-import ml_dtypes  # noqa: F401  so that NumPy knows bfloat16
+import ml_dtypes  # noqa: F401  registers bfloat16 with NumPy
 import numpy as np
 
 from tfattn.errors import ServingError
 from tfattn.formats.chat_template import ChatTemplate
-from tfattn.serving.generation.cache import Layout
+from tfattn.serving.generation.kv_cache import Layout
 
 FILE, TOKEN_BYTES = Path("assets") / "generation.json", Path("assets") / "token_bytes.json"
-STEP, PREFILL, TOKENIZE = "decode_step", "prefill", "tokenize"
+DECODE_STEP, PREFILL, TOKENIZE = "decode_step", "prefill", "tokenize"  # signatures
+
+
+class LanguageModel(Protocol):
+    """The contract of a loaded model, such as `SavedModel`.
+
+    Attributes:
+        folder: of the export.
+    """
+
+    folder: Path
+
+    def run(
+        self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Sequence[str] = ()
+    ) -> dict[str, np.ndarray]:
+        """Compute outputs of a signature; all of them if none is named."""
 
 
 def writes_texts(folder: Path) -> bool:
-    """Tell whether a version's folder is of a model that writes texts step by step."""
+    """Return whether the folder of a version has a language model that generates text step by step."""
     return (folder / FILE).is_file()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """A model that writes texts.
+    """The description of a language model in its export.
 
     Attributes:
         context: the most tokens of prompt and text together.
-        end_ids: tokens each of which ends a text; behind the first of them a text without a prompt begins.
-        special_tokens: their ids by their names.
-        chat_template: how chats are written; None where the model knows none.
-        defaults: the settings that are recommended, by name.
-        token_bytes: the bytes of each token; of special ones none.
+        end_ids: the tokens that end a text; an empty prompt is replaced by the first of them.
+        special_tokens: ids of special tokens by name.
+        chat_template: the format of chats; None if the model has no template.
+        defaults: recommended sampling parameters by name.
+        token_bytes: the bytes of each token; empty for special tokens.
         layout: of the keys and values of a position.
-        takes_logit_bias: whether a step can add to the logits of tokens; older exports cannot.
+        takes_logit_bias: whether `decode_step` has the input `logit_bias`; older exports do not.
     """
 
     context: int
@@ -46,34 +63,35 @@ class Description:
 
     @property
     def vocabulary_size(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens, V."""
         return len(self.token_bytes)
 
     def ends(self, *, of_chat: bool) -> frozenset[int]:
-        """Return the tokens each of which ends a text, or an answer of a chat."""
+        """Return the tokens that end a text, or an answer in a chat."""
         if not of_chat or self.chat_template is None:
             return frozenset(self.end_ids)
         return frozenset((*self.end_ids, self.special_tokens[self.chat_template.end]))
 
     @classmethod
     def read(cls, folder: Path) -> "Description":
-        """Read it from a version's folder.
+        """Read the description from the folder of a version.
 
         Raises:
-            ServingError: the model does not write texts step by step, or the files are damaged.
+            ServingError: the model does not generate text step by step, or the files are damaged.
         """
         try:
-            said = json.loads((folder / FILE).read_bytes())
+            values = json.loads((folder / FILE).read_bytes())
             tokens = json.loads((folder / TOKEN_BYTES).read_bytes())
+            layout = Layout(values["num_layers"], values["num_groups"], values["head_dim"], np.dtype(values["dtype"]))
             return cls(
-                context=int(said["context"]),
-                end_ids=tuple(said["end_ids"]),
-                special_tokens=dict(said["special_tokens"]),
-                chat_template=ChatTemplate(**said["chat_template"]) if said["chat_template"] else None,
-                defaults=dict(said["defaults"]),
+                context=int(values["context"]),
+                end_ids=tuple(values["end_ids"]),
+                special_tokens=dict(values["special_tokens"]),
+                chat_template=ChatTemplate(**values["chat_template"]) if values["chat_template"] else None,
+                defaults=dict(values["defaults"]),
                 token_bytes=tuple(token.encode("latin-1") for token in tokens),
-                layout=Layout(said["num_layers"], said["num_groups"], said["head_dim"], np.dtype(said["dtype"])),
-                takes_logit_bias=bool(said.get("takes_logit_bias")),
+                layout=layout,
+                takes_logit_bias=bool(values.get("takes_logit_bias")),
             )
         except FileNotFoundError as error:
             raise ServingError(
@@ -85,7 +103,7 @@ class Description:
             ) from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ServingError(
-                "cannot read how the model writes texts",
+                "cannot read the description of the language model",
                 where=str(folder / FILE),
                 received=repr(error),
                 remedy="Export the model again: `tfattn export PIPELINE --force`.",

@@ -1,68 +1,103 @@
-"""Continuous batching: whoever wants a text joins the batch that is being written, and leaves it at any step."""
+"""The scheduler: continuous batching, in which sequences join and leave the running batch between steps."""
 
 import contextlib
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
 from grpc import StatusCode
 
 from tfattn.errors import ServingError
 from tfattn.serving.api.failure import Failure, invalid
-from tfattn.serving.generation.description import Description
-from tfattn.serving.generation.desk import Desk
-from tfattn.serving.generation.limits import USUAL, Occupancy, TextLimits
-from tfattn.serving.generation.orders import Orders
-from tfattn.serving.generation.piece import Piece, Token
-from tfattn.serving.generation.prompts import Model
-from tfattn.serving.generation.request import Request
-from tfattn.serving.generation.row import Row
-from tfattn.serving.generation.ticket import Ticket
+from tfattn.serving.generation.description import Description, LanguageModel
+from tfattn.serving.generation.model_runner import ModelRunner, Sampled
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import DEFAULT_LIMITS, Occupancy, Request, TextLimits
+from tfattn.serving.generation.request_processor import RequestProcessor
+from tfattn.serving.generation.sequence import Sequence
 
 
-class Exported(Model, Protocol):
-    """The contract of a loaded model, such as `SavedModel`."""
+class RequestHandle:
+    """The receiver of a request's output, through which its caller may cancel the request.
 
-    folder: Path
+    Args:
+        send: called in the scheduler's thread, and may not block it: with chunks of output, and last, exactly once,
+            with None or a failure. A cancelled request ends with a call, too.
+
+    Attributes:
+        is_cancelled: whether the output is not wanted any more.
+    """
+
+    def __init__(self, send: Callable[[OutputChunk | Failure | None], None]):
+        self.is_cancelled = False
+        self._send = send
+        self._num_open = 0
+        self._has_ended = False
+
+    def cancel(self) -> None:
+        """Cancel the request: its sequences leave before the next step, and no more chunks are sent."""
+        self.is_cancelled = True
+
+    def begin(self, num_sequences: int) -> None:
+        """Set the number of sequences."""
+        self._num_open = num_sequences
+
+    def send(self, chunk: OutputChunk) -> None:
+        """Send a chunk, and the end after the last chunk of the last sequence."""
+        if not self.is_cancelled:
+            self._send(chunk)
+        self._num_open -= chunk.finish_reason is not None
+        if not self._num_open:
+            self.end()
+
+    def fail(self, failure: Failure) -> None:
+        """End the request with a failure."""
+        self.is_cancelled = True
+        with contextlib.suppress(Exception):  # a receiver that raises is itself a reason to fail
+            self.end(failure)
+
+    def end(self, failure: Failure | None = None) -> None:
+        """End the request, unless it has ended."""
+        if not self._has_ended:
+            self._has_ended = True
+            self._send(failure)
 
 
 class Scheduler:
-    """Writes texts with an exported model, in a thread of its own; any thread may ask.
+    """Text generation with an exported model, in a thread of its own. Any thread may submit requests.
 
-    At every step a token is written of each text; between steps, texts join and leave. What a text is does not depend
-    on the others, and an exception in one ends its own request alone.
+    Each step generates tokens for every running sequence; sequences join and leave between steps. The text of a
+    sequence does not depend on other sequences, and an exception in a sequence ends its request alone.
 
     Args:
-        model: the model; it must have been exported by the task language_modeling.
-        limits: how many texts are written at a time and wait, and how much is kept of those that ended.
-        observe: hears how many texts are written and wait, whenever that changes.
+        model: an export of the task language_modeling.
+        limits: the most running and waiting sequences, and the size of the prefix cache.
+        observe: called with the number of running and waiting sequences whenever it changes.
 
     Raises:
-        ServingError: the model does not write texts step by step.
+        ServingError: the model does not generate text step by step.
 
     Example:
         >>> with Scheduler(SavedModel(folder)) as scheduler:
-        ...     for piece in scheduler.write(Request(prompts=("Once upon a time",), max_new_tokens=50)):
-        ...         print(piece.text, end="", flush=True)
+        ...     for chunk in scheduler.generate(Request(prompts=("Once upon a time",), max_new_tokens=50)):
+        ...         print(chunk.text, end="", flush=True)
     """
 
     def __init__(
         self,
-        model: Exported,
-        limits: TextLimits = USUAL,
+        model: LanguageModel,
+        limits: TextLimits = DEFAULT_LIMITS,
         *,
         observe: Callable[[Occupancy], None] = lambda occupancy: None,
     ):
         self.description = Description.read(model.folder)
-        self._limits = limits
-        self._orders = Orders(model, self.description, has_drafts=limits.has_drafts)
-        self._desk = Desk(model, self.description, limits)
+        self._model, self._limits = model, limits
+        self._processor = RequestProcessor(model, self.description, speculative=limits.speculative)
+        self._runner = ModelRunner(model, self.description, limits)
         self._observe, self._observed = observe, Occupancy(0, 0)
-        self._waiting: deque[Row] = deque()
-        self._tickets: dict[Row, Ticket] = {}
+        self._waiting: deque[Sequence] = deque()
+        self._handles: dict[Sequence, RequestHandle] = {}  # of all sequences, waiting and running
         self._changed = threading.Condition()
         self._is_ending = False
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
@@ -78,153 +113,168 @@ class Scheduler:
         self._thread.join()
 
     def warm_up(self) -> None:
-        """Read and write a little in each way that there is: the first time takes TensorFlow seconds."""
-        for likeliest in (None, 0):
+        """Run each signature once with each set of outputs, because first calls take TensorFlow seconds."""
+        for top_logprobs in (None, 0):
             prompt = self.description.end_ids[:1] * 2
-            (row,) = self._orders.rows(Request(prompts=(prompt,), max_new_tokens=1, likeliest=likeliest))
-            self._desk.warm_up(row)
+            request = Request(prompts=(prompt,), max_new_tokens=1, top_logprobs=top_logprobs)
+            runner = ModelRunner(self._model, self.description, TextLimits(max_running=1, prefix_bytes=0))
+            runner.start(*self._processor.sequences(request))
+            for _, result in runner.step():
+                if isinstance(result, Exception):
+                    raise result
 
-    def submit(self, request: Request, ticket: Ticket) -> None:
-        """Let texts be written.
+    def submit(self, request: Request, handle: RequestHandle) -> None:
+        """Enqueue a request.
 
         Args:
-            request: what is wanted.
-            ticket: who hears of it, and may cancel it.
+            request: the request.
+            handle: receives the output.
 
         Raises:
-            Failure: INVALID_ARGUMENT, a prompt does not do, no text can be as is asked, or more are asked for than may
-                ever wait; UNAVAILABLE, too many wait already.
+            Failure: INVALID_ARGUMENT, the request is invalid or has more sequences than may ever run and wait;
+                UNAVAILABLE, too many sequences wait already.
         """
-        rows = self._orders.rows(request)
-        most = self._limits.most_rows + self._limits.most_waiting
-        if len(rows) > most:
-            raise invalid(f"The request asks for {len(rows)} texts; at most {most} are written or wait at a time")
+        sequences = self._processor.sequences(request)
+        limit = self._limits.max_running + self._limits.max_waiting
+        if len(sequences) > limit:
+            raise invalid(f"The request asks for {len(sequences)} texts; at most {limit} may run and wait at a time")
         with self._changed:
-            if self._is_ending or len(rows) > most - len(self._tickets):
-                raise Failure(StatusCode.UNAVAILABLE, "Too many texts wait to be written already")
-            ticket.begin(len(rows))
-            self._tickets.update(dict.fromkeys(rows, ticket))
-            self._waiting.extend(rows)
+            if self._is_ending or len(sequences) > limit - len(self._handles):
+                raise Failure(StatusCode.UNAVAILABLE, "Too many texts wait already; try again later")
+            handle.begin(len(sequences))
+            self._handles.update(dict.fromkeys(sequences, handle))
+            self._waiting.extend(sequences)
             self._changed.notify()
 
-    def write(self, request: Request) -> Iterator[Piece]:
-        """Yield pieces of texts as they come; to close the iterator cancels the request.
+    def generate(self, request: Request) -> Iterator[OutputChunk]:
+        """Yield chunks of output as they are generated; closing the iterator cancels the request.
 
         Args:
-            request: what is wanted.
+            request: the request.
 
         Raises:
-            Failure: as `submit`, or what went wrong meanwhile.
+            Failure: as `submit`, or the failure of the generation.
         """
-        told: queue.SimpleQueue[Piece | Failure | None] = queue.SimpleQueue()
-        ticket = Ticket(told.put)
-        self.submit(request, ticket)
+        received: queue.SimpleQueue[OutputChunk | Failure | None] = queue.SimpleQueue()
+        handle = RequestHandle(received.put)
+        self.submit(request, handle)
         try:
-            while (piece := told.get()) is not None:
-                if isinstance(piece, Failure):
-                    raise piece
-                yield piece
+            while (chunk := received.get()) is not None:
+                if isinstance(chunk, Failure):
+                    raise chunk
+                yield chunk
         finally:
-            ticket.cancel()
+            handle.cancel()
 
-    # In the thread
+    def check_invariants(self) -> None:
+        """Raise an AssertionError where the state after a step contradicts itself; only for the scheduler's thread."""
+        self._runner.check_invariants()
+        started = set(self._runner.sequences)
+        with self._changed:
+            waiting, handles = set(self._waiting), dict(self._handles)
+        assert len(started) == len(self._runner.sequences) and not started & waiting, "a sequence is in one queue"
+        assert started | waiting <= set(handles), "each sequence has a receiver"
+        for sequence, handle in handles.items():
+            if not handle.is_cancelled:  # an exception may have left a cancelled sequence in any state
+                assert sequence in started or sequence in waiting, "each open sequence waits or runs"
+                sequence.check_invariants()
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                while not self._tickets and not self._is_ending:
+                while not self._handles and not self._is_ending:
                     self._changed.wait()
                 if self._is_ending:
                     break
             try:
                 self._step()
-            except Exception as error:  # of no text alone: every caller must hear of it, and others be answered
+            except Exception as error:  # not of a single sequence, so it ends all requests
                 self._fail(_failure(error))
         self._fail(Failure(StatusCode.UNAVAILABLE, "The model is being unloaded"))
 
     def _step(self) -> None:
         self._drop_cancelled()
-        self._admit()
-        written = [(row, self._added(row, drawn)) for row, drawn in self._desk.step()]
-        for row, pieces in written:
-            with self._ending_alone(row):
-                if row.finish_reason:
-                    self._desk.end(row)
-                for piece in pieces:
-                    self._told(row, piece)
-        self._tell_occupancy()
+        self._start_waiting()
+        appended = [(sequence, self._append(sequence, sampled)) for sequence, sampled in self._runner.step()]
+        for sequence, chunks in appended:
+            with self._isolated(sequence):
+                if sequence.finish_reason:
+                    self._runner.release(sequence)
+                for chunk in chunks:
+                    self._send(sequence, chunk)
+        self._report_occupancy()
 
-    def _added(self, row: Row, drawn: Sequence[tuple[int, Token | None]] | Exception) -> list[Piece]:
-        """Add tokens to a row until it ends, and return what it has more than before."""
-        pieces = []
-        with self._ending_alone(row):
-            if isinstance(drawn, Exception):
-                raise drawn
-            for token_id, told in drawn:
-                piece = row.add(token_id, self.description.token_bytes[token_id], told)
-                pieces += [piece] if piece is not None else []
-                if row.finish_reason:
+    def _append(self, sequence: Sequence, sampled: Sampled | Exception) -> list[OutputChunk]:
+        """Append tokens to a sequence until it ends, and return its new output."""
+        chunks = []
+        with self._isolated(sequence):
+            if isinstance(sampled, Exception):
+                raise sampled
+            for token_id, token in sampled:
+                chunk = sequence.append(token_id, self.description.token_bytes[token_id], token)
+                chunks += [chunk] if chunk is not None else []
+                if sequence.finish_reason:
                     break
-        return pieces
+        return chunks
 
     @contextlib.contextmanager
-    def _ending_alone(self, row: Row) -> Iterator[None]:
-        """Let an exception in the block end the request of a row, whose rows are then free from the next step on."""
-        ticket = self._tickets[row]
+    def _isolated(self, sequence: Sequence) -> Iterator[None]:
+        """End only the request of a sequence by an exception; its sequences leave before the next step."""
+        handle = self._handles[sequence]
         try:
             yield
         except Exception as error:
-            ticket.fail(_failure(error))
+            handle.fail(_failure(error))
 
-    def _told(self, row: Row, piece: Piece) -> None:
-        ticket = self._tickets[row]
-        if piece.finish_reason:
-            self._forget(row)
-        ticket.tell(piece)
+    def _send(self, sequence: Sequence, chunk: OutputChunk) -> None:
+        handle = self._handles[sequence]
+        if chunk.finish_reason:
+            self._forget(sequence)
+        handle.send(chunk)
 
     def _drop_cancelled(self) -> None:
-        cancelled = {row: ticket for row, ticket in list(self._tickets.items()) if ticket.is_cancelled}
-        for row in cancelled:
-            with self._ending_alone(row):
-                self._desk.end(row)
-            self._forget(row)
-        for ticket in set(cancelled.values()):
-            ticket.end()
-
-    def _forget(self, row: Row) -> None:
         with self._changed:
-            del self._tickets[row]
-            with contextlib.suppress(ValueError):
-                self._waiting.remove(row)
+            cancelled = {sequence: handle for sequence, handle in self._handles.items() if handle.is_cancelled}
+        for sequence in cancelled:
+            with self._isolated(sequence):
+                self._runner.release(sequence)
+            self._forget(sequence)
+        for handle in set(cancelled.values()):
+            handle.end()
 
-    def _admit(self) -> None:
-        """Let those that wait begin, as far as there is room."""
-        while self._waiting and self._desk.has_room:
+    def _forget(self, sequence: Sequence) -> None:
+        with self._changed:
+            del self._handles[sequence]
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(sequence)
+
+    def _start_waiting(self) -> None:
+        while self._waiting and self._runner.has_room:
             with self._changed:
-                row = self._waiting.popleft()
-            with self._ending_alone(row):
-                self._desk.begin(row)
+                sequence = self._waiting.popleft()
+            with self._isolated(sequence):
+                self._runner.start(sequence)
 
     def _fail(self, failure: Failure) -> None:
-        """Tell everybody, and begin anew with nothing."""
+        """End all requests, and drop all state."""
         with self._changed:
-            tickets = set(self._tickets.values())
-            self._tickets.clear()
+            handles = set(self._handles.values())
+            self._handles.clear()
             self._waiting.clear()
-        self._desk.clear()
-        for ticket in tickets:
-            ticket.fail(failure)
-        self._tell_occupancy()
+        self._runner.clear()
+        for handle in handles:
+            handle.fail(failure)
+        self._report_occupancy()
 
-    def _tell_occupancy(self) -> None:
-        occupancy = Occupancy(self._desk.num_rows, len(self._waiting))
+    def _report_occupancy(self) -> None:
+        occupancy = Occupancy(len(self._runner.sequences), len(self._waiting))
         if occupancy != self._observed:
             self._observed = occupancy
             self._observe(occupancy)
 
 
 def _failure(error: Exception) -> Failure:
-    """Return what a caller hears of an exception: what guides a text raises a ServingError, which the caller caused."""
+    """Return the failure for an exception. A guide or rules raise ServingError where the request is at fault."""
     if isinstance(error, Failure):
         return error
     is_caused = isinstance(error, ServingError)

@@ -20,9 +20,8 @@ from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.serving.engine.channel import Arrays
 from tfattn.serving.engine.process import Process, ProcessDied
 from tfattn.serving.generation.description import writes_texts
-from tfattn.serving.generation.limits import TextLimits
-from tfattn.serving.generation.piece import Piece
-from tfattn.serving.generation.request import Request
+from tfattn.serving.generation.output import OutputChunk
+from tfattn.serving.generation.request import Request, TextLimits
 from tfattn.serving.monitoring.logs import log
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
@@ -131,7 +130,7 @@ class Version:
         with self.use():
             return await self._batcher.run(self.signatures[signature], inputs, outputs, deadline)
 
-    async def write(self, request: Request) -> AsyncIterator[Piece]:
+    async def write(self, request: Request) -> AsyncIterator[OutputChunk]:
         """Yield pieces of texts as they are generated. Closing the iterator cancels the request.
 
         Raises:

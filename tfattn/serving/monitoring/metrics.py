@@ -9,8 +9,8 @@ from typing import Literal
 from grpc import StatusCode
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
-from tfattn.serving.generation.limits import Occupancy
-from tfattn.serving.generation.piece import Usage
+from tfattn.serving.generation.output import Usage
+from tfattn.serving.generation.request import Occupancy
 from tfattn.serving.monitoring.series import HistogramSeries, Series
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

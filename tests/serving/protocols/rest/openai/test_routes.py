@@ -8,17 +8,17 @@ from grpc import StatusCode
 from tests.serving.protocols.rest.conftest import eventually, read_all
 from tests.serving.stand_ins import Version, half_plus_two
 from tfattn.serving.api.failure import Failure, invalid
-from tfattn.serving.generation.piece import Piece, Token, Usage
-from tfattn.serving.generation.request import LONGEST_STOP, ChatMessage
+from tfattn.serving.generation.output import OutputChunk, Token, Usage
+from tfattn.serving.generation.request import MAX_STOP_BYTES, ChatMessage
 from tfattn.serving.models.version import VersionState
 
 COMPLETIONS, CHAT = "/v1/completions", "/v1/chat/completions"
 FOX = Token(5, " fox", -0.25, ((" fox", -0.25), ("\xe5", -2.0)))
 PIECES = [
-    Piece(0, "The"),
-    Piece(1, "A"),
-    Piece(0, " fox", (FOX,), "stop", Usage(4, 1, 2)),
-    Piece(1, "", (), "length", Usage(4, 3, 1)),
+    OutputChunk(0, "The"),
+    OutputChunk(1, "A"),
+    OutputChunk(0, " fox", (FOX,), "stop", Usage(4, 1, 2)),
+    OutputChunk(1, "", (), "length", Usage(4, 3, 1)),
 ]
 ONE = [PIECES[0], PIECES[2]]
 CLIENT = {"X_Stainless_Lang": "python"}  # as OpenAI's client says of itself
@@ -83,7 +83,7 @@ def test_a_completion(server, author):
     }
     assert answer["usage"] == usage  # the prompt was read once for both
     (wanted,) = author.requests
-    assert (wanted.prompts, wanted.n, wanted.max_new_tokens, wanted.likeliest) == (("Once",), 2, 16, 2)
+    assert (wanted.prompts, wanted.n, wanted.max_new_tokens, wanted.top_logprobs) == (("Once",), 2, 16, 2)
     assert server.metrics.usages == [("author", Usage(4, 1, 2)), ("author", Usage(0, 0, 1))]
     assert server.metrics.first_pieces == ["author"]
     eventually(lambda: server.metrics.requests == [("author", 1753869876, "completions", "REST", StatusCode.OK)])
@@ -101,7 +101,7 @@ def test_an_answer_of_a_chat(server, author):
     assert [one["token"] for one in told["top_logprobs"]] == [" fox", "\ufffd"]
     (wanted,) = author.requests
     assert wanted.prompts == ((ChatMessage(role="user", content="Say something"),),)
-    assert (wanted.max_new_tokens, wanted.likeliest, wanted.stop) == (7, 1, ("END",))
+    assert (wanted.max_new_tokens, wanted.top_logprobs, wanted.stop) == (7, 1, ("END",))
     assert {name: getattr(wanted, name) for name in settings} == settings
 
 
@@ -210,7 +210,7 @@ def test_without_language_models_the_paths_are_tf_servings(serve):
         ("max_tokens", 0, ["greater than or equal to 1"]),
         ("presence_penalty", 3, ["from -2 to 2"]),
         ("seed", 1.5, ["integer"]),
-        ("stop", "x" * 2**20, [f"may have {LONGEST_STOP} bytes", f"received {2**20}"]),
+        ("stop", "x" * 2**20, [f"may have {MAX_STOP_BYTES} bytes", f"received {2**20}"]),
         ("stop", "", ["must not be empty"]),
         ("stop", ["x"] * 17, ["at most 16 items"]),
         ("logprobs", 21, []),
@@ -278,11 +278,13 @@ def test_token_rules_are_passed_to_the_model(server, author):
 def test_the_most_probable_texts_are_returned_in_order(server, author):
     told = {0: [-1.0, -1.0], 1: [-0.1], 2: [-0.5] * 9, 3: []}
     author.pieces = [
-        Piece(index, str(index), tuple(Token(5, "x", value) for value in values), "stop", Usage(4, 0, len(values)))
+        OutputChunk(
+            index, str(index), tuple(Token(5, "x", value) for value in values), "stop", Usage(4, 0, len(values))
+        )
         for index, values in told.items()
     ]
     answer = server.ask("POST", COMPLETIONS, completion(n=2, best_of=4)).json
-    assert (author.requests[0].n, author.requests[0].likeliest) == (4, 0)
+    assert (author.requests[0].n, author.requests[0].top_logprobs) == (4, 0)
     choices = [(choice["index"], choice["text"], choice["logprobs"]) for choice in answer["choices"]]
     assert choices == [(0, "1", None), (1, "2", None)]
     assert answer["usage"]["completion_tokens"] == 12
@@ -325,7 +327,7 @@ def test_unknown_models_and_other_models(server):
 
 def test_a_version_or_label_of_a_model(serve, author):
     older = Version("author", 3, [])
-    older.pieces = [Piece(0, "older", (), "stop", Usage(1, 0, 1))]
+    older.pieces = [OutputChunk(0, "older", (), "stop", Usage(1, 0, 1))]
     server = serve(author, older)
     server.models.labels["author"] = {"stable": 3}
     texts = {

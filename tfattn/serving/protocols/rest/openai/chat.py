@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tfattn.serving.generation.piece import Piece, Token
-from tfattn.serving.generation.request import MOST_LIKELIEST, ChatMessage, Request
+from tfattn.serving.generation.output import OutputChunk, Token
+from tfattn.serving.generation.request import MAX_TOP_LOGPROBS, ChatMessage, Request
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 from tfattn.serving.protocols.rest.openai.fields import MaxTokens, TextFields
 from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder, decode_token, joined_tokens
@@ -51,7 +51,7 @@ class ChatFields(TextFields):
     messages: Annotated[tuple[MessageFields, ...], Field(min_length=1)]
     max_completion_tokens: MaxTokens | None = None
     logprobs: bool | None = None
-    top_logprobs: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
 
     prompt_name: ClassVar[str] = "messages"
 
@@ -66,7 +66,7 @@ class ChatFields(TextFields):
         request = self.request(
             (tuple(message.message for message in self.messages),),
             max_new_tokens=self.max_completion_tokens or self.max_tokens or 2**31 - 1,
-            likeliest=(self.top_logprobs or 0) if self.logprobs else None,
+            top_logprobs=(self.top_logprobs or 0) if self.logprobs else None,
         )
         return request, ChatResponseBuilder(self.model, request)
 
@@ -79,7 +79,7 @@ class ChatResponseBuilder(ResponseBuilder):
 
     def __init__(self, model: str, request: Request):
         super().__init__(model, request)
-        self._has_logprobs = request.likeliest is not None
+        self._has_logprobs = request.top_logprobs is not None
 
     def first_events(self) -> list[bytes]:
         delta = {"role": "assistant", "content": ""}
@@ -88,7 +88,7 @@ class ChatResponseBuilder(ResponseBuilder):
             for index in range(self._num_texts)
         ]
 
-    def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+    def choice(self, pieces: Sequence[OutputChunk]) -> dict[str, Any]:
         content = "".join(piece.text for piece in pieces)
         return {
             "index": pieces[-1].index,
@@ -97,7 +97,7 @@ class ChatResponseBuilder(ResponseBuilder):
             "finish_reason": pieces[-1].finish_reason,
         }
 
-    def piece_choice(self, piece: Piece) -> dict[str, Any]:
+    def piece_choice(self, piece: OutputChunk) -> dict[str, Any]:
         return {
             "index": piece.index,
             "delta": {"content": piece.text} if piece.text else {},
@@ -111,7 +111,7 @@ class ChatResponseBuilder(ResponseBuilder):
         return {"content": [self._token(token) for token in tokens], "refusal": None}
 
     def _token(self, token: Token) -> dict[str, Any]:
-        likeliest = [_token_entry(text, value) for text, value in token.likeliest]
+        likeliest = [_token_entry(text, value) for text, value in token.top_logprobs]
         return {**_token_entry(token.text, token.log_probability), "top_logprobs": likeliest}
 
 

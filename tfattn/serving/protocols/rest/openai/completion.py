@@ -6,17 +6,17 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from tfattn.serving.generation.piece import Piece, Token
-from tfattn.serving.generation.request import MOST_CHOICES, MOST_LIKELIEST, MOST_PROMPTS, Request
+from tfattn.serving.generation.output import OutputChunk, Token
+from tfattn.serving.generation.request import MAX_CHOICES, MAX_PROMPTS, MAX_TOP_LOGPROBS, Request
 from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
 from tfattn.serving.protocols.rest.openai.fields import TextFields
 from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder, decode_token, joined_tokens
 
 DEFAULT_MAX_TOKENS = 16  # OpenAI's default
 
-Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
 TokenIds = Annotated[tuple[int, ...], Field(min_length=1)]
-TokenIdLists = Annotated[tuple[TokenIds, ...], Field(min_length=1, max_length=MOST_PROMPTS)]
+TokenIdLists = Annotated[tuple[TokenIds, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
 
 
 class CompletionFields(TextFields):
@@ -30,9 +30,9 @@ class CompletionFields(TextFields):
     """
 
     prompt: str | Texts | TokenIds | TokenIdLists = ""
-    logprobs: Annotated[int, Field(ge=0, le=MOST_LIKELIEST)] | None = None
+    logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
     echo: bool | None = None
-    best_of: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
+    best_of: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
 
     prompt_name: ClassVar[str] = "prompt"
 
@@ -58,7 +58,7 @@ class CompletionFields(TextFields):
             raise invalid_parameter("best_of", "the best texts are known at the end: expected stream to be false")
         ranked = 0 if written > returned and self.logprobs is None else self.logprobs
         request = self.request(
-            prompts, n=written, max_new_tokens=self.max_tokens or DEFAULT_MAX_TOKENS, likeliest=ranked
+            prompts, n=written, max_new_tokens=self.max_tokens or DEFAULT_MAX_TOKENS, top_logprobs=ranked
         )
         has_logprobs = self.logprobs is not None
         options = {"echo": bool(self.echo), "best": returned, "has_logprobs": has_logprobs}
@@ -87,19 +87,19 @@ class CompletionResponseBuilder(ResponseBuilder):
         }
         self._lengths = dict.fromkeys(self._echoes, 0)
 
-    def select(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+    def select(self, texts: list[list[OutputChunk]]) -> list[list[OutputChunk]]:
         if self._best == self._n:
             return texts
         by_prompt = [texts[start : start + self._n] for start in range(0, len(texts), self._n)]
         return [text for group in by_prompt for text in sorted(group, key=_mean_log_probability)[-self._best :][::-1]]
 
-    def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+    def choice(self, pieces: Sequence[OutputChunk]) -> dict[str, Any]:
         last = pieces[-1]
         return self._choice(
             last.index, "".join(piece.text for piece in pieces), joined_tokens(pieces), last.finish_reason
         )
 
-    def piece_choice(self, piece: Piece) -> dict[str, Any]:
+    def piece_choice(self, piece: OutputChunk) -> dict[str, Any]:
         return self._choice(piece.index, piece.text, piece.tokens, piece.finish_reason)
 
     def _choice(self, index: int, text: str, tokens: Sequence[Token], finish_reason: str | None) -> dict[str, Any]:
@@ -124,11 +124,11 @@ class CompletionResponseBuilder(ResponseBuilder):
         return {
             "tokens": [decode_token(token.text) for token in tokens],
             "token_logprobs": [token.log_probability for token in tokens],
-            "top_logprobs": [{decode_token(text): value for text, value in token.likeliest} for token in tokens],
+            "top_logprobs": [{decode_token(text): value for text, value in token.top_logprobs} for token in tokens],
             "text_offset": offsets,
         }
 
 
-def _mean_log_probability(pieces: Sequence[Piece]) -> float:
+def _mean_log_probability(pieces: Sequence[OutputChunk]) -> float:
     tokens = joined_tokens(pieces)
     return sum(token.log_probability for token in tokens) / len(tokens) if tokens else -math.inf

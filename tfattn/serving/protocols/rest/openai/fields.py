@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.request import (
-    MOST_CHOICES,
+    MAX_CHOICES,
     AllowedTokenIds,
     BadWords,
     LogitBias,
@@ -56,7 +56,7 @@ class TextFields(Settings):
     prompt_name: ClassVar[str]
 
     model: str
-    n: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
+    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
     seed: Annotated[int, Field(ge=-(2**63), lt=2**64)] | None = None
     stop: Stop | Stops | None = None
     stream: bool | None = None

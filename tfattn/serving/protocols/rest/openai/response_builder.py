@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from tfattn.serving.generation.piece import Piece, Token, Usage
+from tfattn.serving.generation.output import OutputChunk, Token, Usage
 from tfattn.serving.generation.request import Request
 
 DONE = b"data: [DONE]\n\n"
@@ -32,14 +32,14 @@ class ResponseBuilder(ABC):
         self._n = request.n
 
     @abstractmethod
-    def choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
+    def choice(self, pieces: Sequence[OutputChunk]) -> dict[str, Any]:
         """Return the choice of a complete text from all its pieces."""
 
     @abstractmethod
-    def piece_choice(self, piece: Piece) -> dict[str, Any]:
+    def piece_choice(self, piece: OutputChunk) -> dict[str, Any]:
         """Return the choice of one piece of a text."""
 
-    def select(self, texts: list[list[Piece]]) -> list[list[Piece]]:
+    def select(self, texts: list[list[OutputChunk]]) -> list[list[OutputChunk]]:
         """Select the texts to return, each a list of its pieces; all texts by default."""
         return texts
 
@@ -47,7 +47,7 @@ class ResponseBuilder(ABC):
         """Return the events before the first piece."""
         return []
 
-    def event(self, piece: Piece, *, include_usage: bool) -> bytes:
+    def event(self, piece: OutputChunk, *, include_usage: bool) -> bytes:
         """Return the event of a piece."""
         return self._event([self.piece_choice(piece)], {"usage": None} if include_usage else {})
 
@@ -55,7 +55,7 @@ class ResponseBuilder(ABC):
         """Return the event with the numbers of tokens, after the last piece."""
         return self._event([], {"usage": self.usage(usages)})
 
-    def response(self, pieces: Sequence[Piece]) -> bytes:
+    def response(self, pieces: Sequence[OutputChunk]) -> bytes:
         """Return the complete response from all pieces."""
         texts = [[piece for piece in pieces if piece.index == index] for index in range(self._num_texts)]
         usages = [(piece.index, piece.usage) for piece in pieces if piece.usage is not None]
@@ -82,7 +82,7 @@ def server_sent_event(document: dict[str, Any]) -> bytes:
     return b"data: %s\n\n" % _json(document)
 
 
-def joined_tokens(pieces: Sequence[Piece]) -> list[Token]:
+def joined_tokens(pieces: Sequence[OutputChunk]) -> list[Token]:
     """Return the tokens of several pieces as one list."""
     return list(itertools.chain.from_iterable(piece.tokens for piece in pieces))
 

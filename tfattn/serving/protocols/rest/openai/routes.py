@@ -13,7 +13,7 @@ from grpc import StatusCode
 
 from tfattn.errors import listed
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.generation.piece import Piece
+from tfattn.serving.generation.output import OutputChunk
 from tfattn.serving.generation.request import Request, read
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
@@ -160,7 +160,7 @@ class OpenAIRoutes:
             first = await anext(events)  # a failure of the first event becomes an error response
         return StreamedResponse(first, events, EVENT_STREAM, HEADERS + headers)
 
-    async def _pieces(self, call: Call, fields: TextFields, request: Request) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, call: Call, fields: TextFields, request: Request) -> AsyncGenerator[OutputChunk, None]:
         """Yield pieces of texts, with a time limit for each."""
         seconds, is_first = self._serving.timeout_seconds, True
         async with contextlib.aclosing(call.version.write(request)) as pieces:
@@ -190,7 +190,7 @@ class OpenAIRoutes:
                 yield piece
 
     async def _events(
-        self, call: Call, builder: ResponseBuilder, pieces: AsyncGenerator[Piece, None], *, include_usage: bool
+        self, call: Call, builder: ResponseBuilder, pieces: AsyncGenerator[OutputChunk, None], *, include_usage: bool
     ) -> AsyncGenerator[bytes, None]:
         """Yield the events of a stream; record the request when the stream ends."""
         usages, first_events, has_started = [], b"".join(builder.first_events()), False

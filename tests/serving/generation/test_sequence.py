@@ -1,4 +1,4 @@
-"""Rules on tokens: what a request allows is what is written, and no rule changes what it does not concern."""
+"""Token rules: generated tokens follow the rules of their request, and rules change nothing else."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tests.serving.generation.stand_in import TOKENS, StandIn
 from tests.serving.generation.test_scheduler import alone, begun, joined, request
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.scheduler import Scheduler
-from tfattn.serving.generation.token_rules import TokenRules
+from tfattn.serving.generation.sequence import TokenRules
 
 IDS = st.integers(0, 5)
 END = 258
@@ -21,7 +21,7 @@ END = 258
     st.lists(st.lists(IDS, min_size=1, max_size=3), max_size=3),
     st.integers(0, 4),
 )
-def test_a_mask_is_what_the_rules_say_of_each_token(written, allowed, banned, min_tokens):
+def test_the_mask_applies_each_rule_to_each_token(written, allowed, banned, min_tokens):
     rules = TokenRules(
         allowed_ids=None if allowed is None else tuple(allowed),
         banned=tuple(map(tuple, banned)),
@@ -44,26 +44,26 @@ def model(tmp_path):
 
 def write(model, **settings):
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.write(request(**settings)))
+        pieces = list(scheduler.generate(request(**settings)))
     return joined(pieces), pieces[-1]
 
 
-def test_rules_that_forbid_nothing_change_no_text(model):
+def test_rules_without_effect_change_no_text(model):
     expected = alone(model, "Once", length=20)
     every = tuple(range(len(TOKENS)))
     for rules in ({"allowed_token_ids": every}, {"bad_words": ("\x7f" * 9,)}, {"logit_bias": {7: 0.0}}):
         assert write(model, **rules)[0] == expected
 
 
-def test_only_allowed_tokens_are_written_and_an_end_only_where_it_is_allowed(model):
+def test_only_allowed_tokens_are_generated_and_an_end_only_if_allowed(model):
     text, last = write(model, allowed_token_ids=(97, 98))
     assert set(text) == {"a", "b"} and (len(text), last.finish_reason) == (20, "length")
     with Scheduler(model) as scheduler:
         asked = [request(allowed_token_ids=(97, END), seed=seed) for seed in range(20)]
-        assert "stop" in {list(scheduler.write(one))[-1].finish_reason for one in asked}
+        assert "stop" in {list(scheduler.generate(one))[-1].finish_reason for one in asked}
 
 
-def test_bad_words_are_not_written_and_what_they_begin_with_is(model):
+def test_bad_words_are_not_generated_but_their_prefixes_are(model):
     few = {"allowed_token_ids": (97, 98, 99), "max_new_tokens": 100}
     text, _ = write(model, **few)
     assert "aba" in text and "bb" in text
@@ -71,7 +71,7 @@ def test_bad_words_are_not_written_and_what_they_begin_with_is(model):
     assert "aba" not in text and "bb" not in text and "a" in text and last.usage.written == 100
 
 
-def test_nothing_ends_a_text_before_its_least_length(tmp_path):
+def test_nothing_ends_a_text_before_min_tokens(tmp_path):
     model = StandIn(tmp_path, script=[97, 98, 97, 98, 97, 99, 97, 98])
     assert write(model, stop=("ab",))[0] == ""
     assert write(model, stop=("ab",), min_tokens=3)[0] == "aba"[:2]
@@ -83,7 +83,7 @@ def test_nothing_ends_a_text_before_its_least_length(tmp_path):
     assert (last.finish_reason, last.usage.written >= 15) == ("stop", True)
 
 
-def test_a_stop_token_ends_a_text_that_goes_on_where_the_model_would_end_it(tmp_path):
+def test_a_stop_token_ends_a_text_that_ignores_end_tokens(tmp_path):
     model = StandIn(tmp_path, script=[97, END, 98, 99])
     text, last = write(model, ignore_eos=True, stop_token_ids=(99,))
     assert (text, last.finish_reason, last.usage.written) == ("ab", "stop", 3)
@@ -94,13 +94,13 @@ def test_a_stop_token_is_not_forbidden_within_a_guided_text(model):
     assert (text, last.finish_reason) == ("", "stop")
 
 
-def test_a_bias_forbids_and_forces_tokens_beside_rows_without_any(model):
+def test_a_bias_forbids_and_forces_tokens_in_its_own_sequence_only(model):
     with Scheduler(model) as scheduler:
         asked = request(logit_bias={97: 100.0}, max_new_tokens=50), request(max_new_tokens=50)
         (forced, free), ends, _ = begun(scheduler, *asked)
         assert all(end.wait(10) for end in ends)
         assert (joined(forced), joined(free)) == ("a" * 50, alone(model, "Once", length=50))
-        text = joined(scheduler.write(request(logit_bias=dict.fromkeys(range(97, 123), -100.0))))
+        text = joined(scheduler.generate(request(logit_bias=dict.fromkeys(range(97, 123), -100.0))))
         assert text and not set(text) & set("abcdefghijklmnopqrstuvwxyz")
 
 
@@ -114,22 +114,22 @@ def test_a_bias_forbids_and_forces_tokens_beside_rows_without_any(model):
         ({"allowed_token_ids": (97,), "guided": {"guided_regex": "b"}}, "token 1 of the text: no token may come next"),
     ],
 )
-def test_rules_that_cannot_be_kept_fail_alone(model, rules, said):
+def test_rules_without_solution_fail_alone(model, rules, said):
     with Scheduler(model) as scheduler:
         (other,), (end,), _ = begun(scheduler, request(max_new_tokens=100))
         with pytest.raises(Failure, match=said):
-            list(scheduler.write(request(**rules)))
+            list(scheduler.generate(request(**rules)))
         assert end.wait(10) and joined(other) == alone(model, "Once", length=100)
 
 
-def test_an_export_that_takes_no_bias_writes_and_refuses_one(tmp_path):
+def test_an_export_without_bias_input_generates_and_refuses_a_bias(tmp_path):
     older = StandIn(tmp_path, takes_logit_bias=False)
     assert write(older)[0] == alone(older, "Once", length=20)
     with pytest.raises(Failure, match="logit_bias: .*export the model again"):
         write(older, logit_bias={5: 1.0})
 
 
-def test_rules_go_through_messages():
+def test_rules_survive_serialization():
     asked = request(
         logit_bias={5: -1.5}, bad_words=("no",), allowed_token_ids=(1, 2), stop_token_ids=(3,), min_tokens=2
     )

@@ -1,0 +1,216 @@
+"""A sequence: the state of one generated text, from its prompt to its last token."""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as TokenIds
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfattn.errors import ServingError
+from tfattn.guidance.guide import Guide
+from tfattn.serving.generation.output import Detokenizer, FinishReason, OutputChunk, Token, Usage
+from tfattn.serving.generation.speculative import NgramProposer
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenRules:
+    """Rules of a request on the next token of a sequence.
+
+    Attributes:
+        allowed_ids: the only allowed tokens; None allows all.
+        banned: banned token sequences: the last token of each may not follow the others.
+        min_tokens: the number of tokens before a token of `end_ids` or a stop string may end the text.
+        end_ids: the tokens that end the text.
+
+    Example:
+        >>> TokenRules(banned=((1, 2),)).mask([0, 1], vocabulary_size=4)
+        array([ True,  True, False,  True])
+    """
+
+    allowed_ids: tuple[int, ...] | None = None
+    banned: tuple[tuple[int, ...], ...] = ()
+    min_tokens: int = 0
+    end_ids: frozenset[int] = frozenset()
+
+    @property
+    def allow_everything(self) -> bool:
+        """Whether every token is always allowed."""
+        return self.allowed_ids is None and not self.banned and not self.min_tokens
+
+    def mask(self, generated: TokenIds[int], *, vocabulary_size: int) -> np.ndarray:
+        """Return which tokens (V,) bool may follow the generated tokens."""
+        mask = np.full(vocabulary_size, self.allowed_ids is None)
+        mask[list(self.allowed_ids or ())] = True
+        for *before, last in self.banned:
+            if len(before) <= len(generated) and list(generated[len(generated) - len(before) :]) == before:
+                mask[last] = False
+        if len(generated) < self.min_tokens:
+            mask[list(self.end_ids)] = False
+        return mask
+
+
+class Sequence:
+    """A text of a request while it is generated.
+
+    `prefill` records prompt tokens whose keys and values are in a cache, `append` adds a generated token, and `finish`
+    ends the text. While the sequence is in the batch, exactly its last token has no keys and values yet.
+
+    Args:
+        index: its index in the request.
+        prompt_ids: (P,) int32.
+        settings: as `Settings.complete` returns them.
+        seed: of the random numbers.
+        max_tokens: the most generated tokens.
+        rules: which tokens the request allows, and which end the text.
+        logit_bias: added to the logits of tokens, by their ids.
+        stop: the stop strings.
+        top_logprobs: the number of most likely tokens to report for each position; None reports no log probabilities.
+        guide: the constraint on the text; None without a constraint.
+        speculative: whether to propose next tokens.
+
+    Attributes:
+        slot: its row in the batch; None outside the batch.
+        num_computed: the number of its first tokens whose keys and values are in the cache.
+        num_cached: how many of them came from other sequences.
+        finish_reason: why it ended; None before its end.
+        is_free: whether every token is always allowed.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        prompt_ids: np.ndarray,
+        *,
+        settings: Mapping[str, float],
+        seed: int,
+        max_tokens: int,
+        rules: TokenRules,
+        logit_bias: Mapping[int, float],
+        stop: Iterable[str] = (),
+        top_logprobs: int | None = None,
+        guide: Guide | None = None,
+        speculative: bool = True,
+    ):
+        self.index, self.prompt_ids, self.settings, self.seed = index, prompt_ids, settings, seed
+        self.logit_bias, self.top_logprobs = logit_bias, top_logprobs
+        self.slot: int | None = None
+        self.num_computed = self.num_cached = 0
+        self.finish_reason: FinishReason | None = None
+        self.is_free = guide is None and rules.allow_everything
+        self._token_ids: list[int] = prompt_ids.tolist()  # and the generated tokens
+        self._max_tokens, self._rules, self._guide = max_tokens, rules, guide
+        self._detokenizer = Detokenizer(stop)
+        # Guide and rules give the mask of a single token, so proposals cannot be verified with them.
+        self._proposer = NgramProposer() if speculative and self.is_free else None
+
+    @property
+    def num_prefill(self) -> int:
+        """The number of tokens to prefill: the first step reads the last token of the prompt."""
+        return len(self.prompt_ids) - 1
+
+    @property
+    def num_generated(self) -> int:
+        """The number of generated tokens, without the end token."""
+        return len(self._token_ids) - len(self.prompt_ids)
+
+    @property
+    def last_id(self) -> int:
+        """The token that the next step reads."""
+        return self._token_ids[-1]
+
+    @property
+    def computed_ids(self) -> np.ndarray:
+        """The tokens (S,) whose keys and values are in the cache."""
+        return np.array(self._token_ids[: self.num_computed], np.int32)
+
+    @property
+    def mask(self) -> Future[np.ndarray] | None:
+        """The tokens (V,) bool that the guide allows next, possibly still being computed; None without a guide."""
+        return self._guide.mask if self._guide is not None else None
+
+    def allowed(self, vocabulary_size: int) -> np.ndarray:
+        """Return which tokens (V,) bool may come next; waits for `mask`.
+
+        Raises:
+            ServingError: no token is allowed, or the guide failed.
+        """
+        generated = self._token_ids[len(self.prompt_ids) :]
+        allowed = self._rules.mask(generated, vocabulary_size=vocabulary_size)
+        if self.mask is not None:
+            allowed &= self.mask.result()
+        if not allowed.any():
+            raise ServingError(
+                "no token may come next",
+                where=f"token {self.num_generated + 1} of the text",
+                expected="a token that allowed_token_ids, bad_words, min_tokens and the guide of the text all allow",
+                remedy="Allow more tokens, such as the end tokens.",
+            )
+        return allowed
+
+    def propose(self, max_tokens: int) -> list[int]:
+        """Propose next tokens, fewer than the sequence may still generate."""
+        max_tokens = min(max_tokens, self._max_tokens - self.num_generated - 1)
+        if self._proposer is None or max_tokens <= 0:
+            return []
+        return self._proposer.propose(self._token_ids, max_tokens=max_tokens)
+
+    def accept(self, num_proposed: int, num_accepted: int) -> None:
+        """Adapt the proposals to how many of the last ones were accepted."""
+        if self._proposer is not None:
+            self._proposer.update(num_proposed, num_accepted)
+
+    def prefill(self, count: int, *, is_cached: bool = False) -> None:
+        """Record that the keys and values of the next `count` prompt tokens are computed, or found in a cache."""
+        self.num_computed += count
+        self.num_cached += count if is_cached else 0
+
+    def append(self, token_id: int, token_bytes: bytes, token: Token | None) -> OutputChunk | None:
+        """Add a generated token, after a step that read the token before it.
+
+        Args:
+            token_id: its id.
+            token_bytes: its bytes.
+            token: its log probabilities, if the request asks for them.
+
+        Returns:
+            the new output; None if there is nothing new.
+
+        Raises:
+            ServingError: the guide failed.
+        """
+        self.num_computed += 1
+        if token_id in self._rules.end_ids:
+            return self.finish("stop")
+        self._token_ids.append(token_id)
+        if self._guide is not None:
+            self._guide.advance(token_id)
+        may_stop = self.num_generated > self._rules.min_tokens
+        text = self._detokenizer.add(token_bytes, token=token, may_stop=may_stop)
+        if self._detokenizer.is_stopped or (self._guide is not None and self._guide.is_finished):
+            return self.finish("stop", text)
+        if self.num_generated == self._max_tokens:
+            return self.finish("length", text)
+        tokens = self._detokenizer.take_tokens()
+        return OutputChunk(self.index, text, tokens) if text or tokens else None
+
+    def finish(self, reason: FinishReason, text: str = "") -> OutputChunk:
+        """End the sequence, and return its last output: `text` and the text that was held back."""
+        self.finish_reason = reason
+        if not self._detokenizer.is_stopped:
+            text += self._detokenizer.end()
+        usage = Usage(len(self.prompt_ids), self.num_cached, self.num_generated)
+        return OutputChunk(self.index, text, self._detokenizer.take_tokens(), reason, usage)
+
+    def check_invariants(self) -> None:
+        """Raise an AssertionError where the state contradicts itself."""
+        assert 0 <= self.num_cached <= self.num_prefill, "cached tokens are prompt tokens"
+        assert self.num_cached <= self.num_computed <= len(self._token_ids), "a computed token exists"
+        assert self.num_generated <= self._max_tokens, "the text keeps its limit"
+        assert self._token_ids[: len(self.prompt_ids)] == self.prompt_ids.tolist(), "the prompt does not change"
+        if self.slot is not None:
+            assert self.finish_reason is None, "a finished sequence has left the batch"
+            assert self.num_computed == len(self._token_ids) - 1, "the next step reads exactly the last token"
+        elif self.finish_reason is None:
+            assert self.num_generated == 0, "only the batch generates tokens"
+            assert self.num_computed <= self.num_prefill, "the last token of a prompt is not prefilled"
