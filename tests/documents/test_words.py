@@ -68,7 +68,7 @@ FORMER_NAMES = {
     "COLD": "GREEDY_TEMPERATURE",
     "ignores_end": "ignore_eos",
     "StageRecords": "StageLog",
-    "_stands": "is_intact",
+    "_stands": "_is_intact",
     r"layers\.norm": "layers.normalization",
     r"decoding\.threefry": "decoding.counter_rng",
 }
