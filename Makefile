@@ -1,11 +1,11 @@
-# make demo: from nothing to a trained, exported classifier that answers new reports.
-# make test: the tests. Both set up .venv by themselves.
+# make demo: install, train and export a classifier, and predict new reports.
+# make test: run the tests. Both targets create .venv.
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-# A process for each core: while tests wait for servers, those with JAX go on.
+# One process per core. The JAX tests run while other tests wait for servers.
 PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
-# Rooms whose tests run pipelines, exports and servers. They get processes of their own, because processes grow with every test.
+# Folders whose tests run pipelines, exports and servers. They run in separate processes, because memory grows with every test.
 RUNNING := $(addprefix tests/,serving documents end_to_end export attention cli)
 WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
 
@@ -20,7 +20,7 @@ demo: .venv/installed
 	  'There are some very loud rattling sounds coming from the assembler.' \
 	  | $(BIN)/tfattn predict factory_reports --input -
 
-# With JAX in what the others leave of the machine.
+# The JAX tests run at low priority next to the other tests.
 test: .venv/installed lint
 	$(MAKE) --jobs 2 --no-print-directory test-tensorflow test-jax
 
@@ -37,17 +37,17 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
-# Chromium, to test the server's page in (Debian, as root); without it those tests are skipped and say so.
+# Install Chromium for the tests of the server's page (Debian, as root). Without it these tests are skipped with a message.
 browser:
 	command -v chromium || (apt-get -qq update && apt-get -qq install -y chromium > /dev/null)
 
-# Tests that take minutes: all models with JAX, many kills and resumes, long load on the server, many seeds.
+# Tests that take minutes: all models with JAX, repeated kills and resumes, long server load, many seeds.
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
 	$(WITH_JAX) $(BIN)/python -m pytest $(PARALLEL) tests/ops tests/layers tests/models tests/decoding/test_greedy.py
 
-# The exact versions of all that setup.cfg asks for, with the hashes of their files. Versions stay as they are where
-# setup.cfg allows; `make lock UPGRADE=--upgrade` takes the newest. Packages come from where pip takes them.
+# Write the exact versions of the requirements of setup.cfg, with the hashes of their files. Locked versions are kept if
+# setup.cfg allows; `make lock UPGRADE=--upgrade` selects the newest versions. Packages come from pip's package index.
 LOCKED := pretrained beam chinese test
 lock:
 	$(PYTHON) -m venv build/lock

@@ -1,9 +1,9 @@
-# The built-in engine, for machines that TF Serving has no image for, and for its page, limits and tokens.
+# The built-in engine, for machines without a TF Serving image, and for its page, limits and tokens.
 #   docker build -f deploy/builtin.Dockerfile -t tfattn .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL -v "$PWD/saved_models:/models:ro" \
 #     -p 127.0.0.1:8501:8501 -p 127.0.0.1:8500:8500 tfattn /models --set insecure=true
-# It listens on all addresses of the container, and so asks for a token unless it is told that nobody else reaches them,
-# as above. With a token: -v "$PWD/token:/run/secrets/token:ro" ... tfattn /models --set token_file=/run/secrets/token
+# It listens on all addresses of the container, so it requires a token unless insecure=true is set, as above.
+# With a token: -v "$PWD/token:/run/secrets/token:ro" ... tfattn /models --set token_file=/run/secrets/token
 
 FROM python:3.11-slim
 
@@ -17,7 +17,7 @@ COPY setup.cfg pyproject.toml README.md LICENSE ./
 COPY tfattn tfattn
 RUN pip install --no-deps --no-build-isolation .
 
-# The user `nobody`, who has no home; libraries that look for one find /tmp.
+# The user `nobody` has no home; libraries that need a home use /tmp.
 USER 65534:65534
 ENV HOME=/tmp
 WORKDIR /
