@@ -85,7 +85,7 @@ def test_a_map_is_drawn(command, tmp_path):
     ("arguments", "message"),
     [
         (["neighbors", "words.txt", "quen"], "received 'quen'. Did you mean `queen`?"),
-        (["neighbors", "word", "king"], "an export: its folder, or one in saved_models/: words, received 'word'. Did"),
+        (["neighbors", "word", "king"], "an export in saved_models/: words, received 'word'. Did"),
         (["neighbors", "cut.txt", "a"], "cut.txt:3: the last line has no end: the file was cut off"),
         (["analogy", "words.txt", "king", "man"], "this is not a sum of words: .* received king man"),
         (["word-similarity", "words.txt", "questions.txt"], "questions.txt:2: the line is not a pair of words"),

@@ -72,9 +72,9 @@ def test_pairs_of_columns_are_read_together(command):
         ),
         (["mine", "--input", "pairs.tsv", "--columns", "a,b,c"], "texts are read alone, or in pairs"),
         (["mine", "--output", "a.txt"], "a.txt: unknown file format: expected one of .jsonl, .npy"),
-        (["mine", "--output", "a.npy"], "`--pooling mean` makes one of each"),
+        (["mine", "--output", "a.npy"], "`--pooling mean` makes one vector per text"),
         (["mine", "--output", "file/a.jsonl"], "file/a.jsonl: cannot write here"),
-        (["mine", "--max-length", "17"], "no sequences of this length: expected at most 16, received 17"),
+        (["mine", "--max-length", "17"], "the maximum of the encoder: expected at most 16, received 17"),
     ],
 )
 def test_errors_are_a_single_line_and_nothing_is_written(command, tmp_path, arguments, message):

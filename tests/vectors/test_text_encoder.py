@@ -127,7 +127,7 @@ def test_bfloat16_is_nearly_the_same(bert, words, texts, tmp_path):
 
 def test_a_length_that_the_encoder_does_not_take(bert, words, tmp_path):
     folder = write_export(tmp_path / "1", bert, words)
-    with pytest.raises(ConfigError, match="no sequences of this length: expected at most 16, received 17"):
+    with pytest.raises(ConfigError, match="the maximum of the encoder: expected at most 16, received 17"):
         TextEncoder.open(folder, pooling="mean", max_length=17)
 
 

@@ -83,7 +83,7 @@ def test_sentencepiece_tells_its_words():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"hidden_dim": 4}, "of another width .*: expected 4 numbers, received 8 in words.txt. .*mostly `hidden_dim`"),
+        ({"hidden_dim": 4}, "another width .*: expected 4 numbers, received 8 in words.txt. .*usually `hidden_dim`"),
         ({}, "no token is a word that has a vector: expected words such as .*, received words such as a, b"),
     ],
 )
@@ -127,7 +127,7 @@ def runs(project):
     [
         (
             "{from: words.txt}",
-            "model.embeddings.from: the vectors are of another width .* expected 16 numbers, received 8",
+            "model.embeddings.from: the vectors have another width .* expected 16 numbers, received 8",
         ),
         ("{from: nowhere.txt}", "model.embeddings.from: there are no such word vectors"),
         ("{form: words.txt}", "model.embeddings.form: wrong value: expected a mapping of 'from'"),

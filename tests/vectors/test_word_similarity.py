@@ -64,7 +64,7 @@ def test_what_cannot_be_measured_is_no_number():
     ("content", "message"),
     [
         (b"a b 1\na b c\n", "pairs.txt:2: the line is not a pair of words with its score: .* received 'a b c'"),
-        (b"a\tb\t1\n\tb\t2\n", "pairs.txt:2: the line is no pair"),
+        (b"a\tb\t1\n\tb\t2\n", "pairs.txt:2: the line is not a pair"),
         (b"a,b\n", "pairs.txt: the file has no pairs of words"),
         (b"a b 1\n\xff b 1\n", r"pairs.txt, byte 6: the file is not UTF-8"),
     ],

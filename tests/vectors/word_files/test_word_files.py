@@ -166,7 +166,7 @@ def _array() -> bytes:
         (b"3 2\na 1 2\nb 1.25 2.25\n", "3: the number of rows differs .* expected 3 words, received 2"),
         (b"1 2\na 1 2\nb 1 2\n", "the number of rows differs .* expected 1 words, received 2"),
         (b"6" + BINARY[1:], "byte 162: the file continues after its vectors: expected the end after 6 words"),
-        (b"7 4" + BINARY[3:], "the file goes on|is damaged"),
+        (b"7 4" + BINARY[3:], "the file continues|is damaged"),
         (b"2 0\na\nb\n", "no vectors have this width: expected 1 to 65,536 numbers, received 0"),
         (b"1 1\n" + b"a" * 5000 + b"\0 1234", "byte 4: the file is damaged, or was cut off: .* received no word"),
     ],
