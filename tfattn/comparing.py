@@ -44,7 +44,7 @@ def compare(path: Path, overrides: Sequence[str] | None = None) -> Path:
     for number, (planned, run) in enumerate(runs, start=1):
         console.note(f"run {number} of {len(runs)}: {planned.variant}, seed {planned.seed}")
         outcomes.append(_outcome(planned, comparison, run, log=folder / "logs" / f"{planned.file}.log"))
-        console.note(f"  {outcomes[-1].said}")
+        console.note(f"  {outcomes[-1].summary}")
     write(comparison, outcomes, folder)
     console.note(f"report: {folder / 'report.html'}")
     return folder

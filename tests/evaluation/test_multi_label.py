@@ -66,6 +66,6 @@ def test_mistakes_say_what_was_missed_and_what_was_given_wrongly(predictions):
 
 def test_what_is_no_better_than_the_usual_labels_or_never_given_is_said(predictions):
     warnings = reported(predictions, TEXTS, scores=np.full((60, 3), 0.1, "float32")).headline.warnings
-    assert "is not better than giving every text the most frequent labels" in warnings[0]
+    assert "is not better than always predicting the most frequent labels" in warnings[0]
     assert warnings[1].startswith("It never predicts “leak”, “noise” or “<i>rare</i>”")
     assert len(reported(predictions, TEXTS).headline.warnings) == 1

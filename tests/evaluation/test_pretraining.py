@@ -65,7 +65,7 @@ def test_the_baseline_is_a_guess_by_the_frequencies_of_training(wordpiece):
 
 def test_so_few_tokens_prove_nothing(wordpiece):
     findings = found(wordpiece, MaskedLm, {})
-    assert findings.headline.warnings == ["It is not better than always saying “the”, the most frequent token."]
+    assert findings.headline.warnings == ["It is not better than always predicting “the”, the most frequent token."]
     assert findings.baselines == {
         "masked_lm_accuracy": 0.5,
         "loss": findings.metrics["baseline_masked_lm_loss"],

@@ -16,7 +16,7 @@ def said(given, true=TRUE, **more):
 
 def test_always_the_most_frequent_label_is_no_better_than_that():
     first, second = said(np.zeros(100, int))
-    assert first.startswith("The model is not better than always predicting “No”, which would be right for 80.0%")
+    assert first.startswith("The model is not better than always predicting “No”, which has an accuracy of 80.0%")
     assert "between 71.1% and 86.7%" in first
     assert second == "It never predicts “Yes”."  # nor Maybe, which no row is
 
@@ -75,7 +75,7 @@ def test_rows_with_several_labels_are_named():
 def test_a_translator_that_copies_or_writes_one_text_only():
     figures = {"baseline_bleu": 5.0, "bleu_low": 4.0, "bleu_high": 7.0}
     copying, same = warnings.of_written(["a dog"] * 9 + ["a cat"], list("abcdefghij"), figures)
-    assert copying.startswith("The model is not better than copying the source, which would reach a BLEU of 5.0")
+    assert copying.startswith("The model is not better than copying the source, which has a BLEU of 5.0")
     assert same == "It writes “a dog” to 90.0% of the sources."
     assert warnings.of_written(list("abcdefghij"), list("abcdefghij"), figures | {"baseline_bleu": 1.0}) == []
     assert warnings.of_written(["yes"] * 9, ["yes"] * 9, figures | {"baseline_bleu": 1.0}) == []  # so it should be

@@ -78,7 +78,7 @@ def quoted_list(names: Sequence[str], *, most: int = 5, word: str = "and") -> st
     """Join quoted names for a sentence; long lists are shortened.
 
     Example:
-        >>> listed(["Leak", "Noise"]), listed(["a", "b", "c"], most=2)
+        >>> quoted_list(["Leak", "Noise"]), quoted_list(["a", "b", "c"], most=2)
         ('“Leak” and “Noise”', '“a”, “b” and 1 more')
     """
     quoted = [f"“{name}”" for name in names[:most]]
@@ -91,7 +91,7 @@ def shown_count(shown: int, errors: int) -> str:
     """Format the number of shown errors.
 
     Example:
-        >>> shown_of(1, 1), shown_of(7, 7), shown_of(20, 1234)
+        >>> shown_count(1, 1), shown_count(7, 7), shown_count(20, 1234)
         ('The only error', 'All 7 errors', '20 of the 1,234 errors')
     """
     if shown < errors:
