@@ -76,6 +76,6 @@ def test_a_translator_that_copies_or_writes_one_text_only():
     figures = {"baseline_bleu": 5.0, "bleu_low": 4.0, "bleu_high": 7.0}
     copying, same = warnings.of_written(["a dog"] * 9 + ["a cat"], list("abcdefghij"), figures)
     assert copying.startswith("The model is not better than copying the source, which has a BLEU of 5.0")
-    assert same == "It writes “a dog” to 90.0% of the sources."
+    assert same == "It generates “a dog” for 90.0% of the sources."
     assert warnings.of_written(list("abcdefghij"), list("abcdefghij"), figures | {"baseline_bleu": 1.0}) == []
     assert warnings.of_written(["yes"] * 9, ["yes"] * 9, figures | {"baseline_bleu": 1.0}) == []  # so it should be
