@@ -50,3 +50,12 @@ def test_each_row_gets_the_mean_of_its_elements_and_zeros_without_one():
     found = keras.ops.convert_to_numpy(pooling.mean_by_row(x, np.array([0, 0, 2]), 4))
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, [[2, 4], [0, 0], [5, 5], [0, 0]])
+
+
+def test_the_first_tokens_of_a_graph_with_any_length():
+    tf = pytest.importorskip("tensorflow")
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("graphs of any length are TensorFlow's")
+    first = tf.function(lambda x: pooling.leading(x, 2), input_signature=[tf.TensorSpec([None, None, 4], tf.float32)])
+    x = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
+    np.testing.assert_array_equal(first(x), x[:, :2])

@@ -12,6 +12,8 @@ def first(x: Any) -> Any:
 
 def leading(x: Any, count: int) -> Any:
     """Return the vectors of the first tokens: (..., T, D) -> (..., count, D)."""
+    if x.shape[-2] is None:
+        return x[..., :count, :]
     return ops.split(x, [count], axis=-2)[0]  # the gradient of a split is one copy, that of a slice is scattered
 
 
