@@ -81,7 +81,7 @@ def test_the_command_writes_a_page_or_a_picture(inside, command, tmp_path, name)
         (["--text", "a", "--text-b", "b"], "--text-b"),
         (["--text", "a", "--target", "b"], "--target"),
         (["--text", "a", "--row", "{}"], "--row"),
-        (["--text", "pump " * 40], "the text is longer than the model reads"),
+        (["--text", "pump " * 40], "the text is longer than the model accepts"),
         (["--text", "a", "--output", "a.gif"], "unknown file format"),
         (["--text", "a", "--output", "a.html", "--layer", "1"], "a page shows all layers and heads"),
         (["--text", "a", "--output", "a.png", "--layer", "7"], "there is no such layer"),
@@ -108,7 +108,7 @@ def test_a_model_without_attention_says_which_have(inside, tmp_path):
     tf.saved_model.save(plain := Plain(), str(tmp_path / "plain/1"), signatures={"serving_default": plain.serve})
     with pytest.raises(ServingError) as refused:
         look("plain", "a", folder=tmp_path)
-    assert "does not tell what it looks at" in str(refused.value) and "BERT" in str(refused.value)
+    assert "the model has no attention signature" in str(refused.value) and "BERT" in str(refused.value)
 
 
 def test_rows_of_a_table_are_json_or_csv(table_export):
@@ -118,7 +118,7 @@ def test_rows_of_a_table_are_json_or_csv(table_export):
     np.testing.assert_allclose(
         views.parts[0].weights, look("rows", row="30,41.5,private", folder=table_export).parts[0].weights
     )
-    for wrong, said in [('{"age": 3}', "lacks columns"), ("1,2", "number of columns"), ("a,2,b", "is no number")]:
+    for wrong, said in [('{"age": 3}', "lacks columns"), ("1,2", "number of columns"), ("a,2,b", "is not a number")]:
         with pytest.raises(DataError, match=said):
             look("rows", row=wrong, folder=table_export)
     with pytest.raises(DataError, match="there is no row"):

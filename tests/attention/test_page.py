@@ -38,5 +38,5 @@ def test_a_page_that_browsers_would_crawl_under_is_refused(make_views, monkeypat
     monkeypatch.setattr(page, "MAX_BYTES", 40_000)
     with pytest.raises(ConfigError) as refused:
         make_views(40, layers=4).html()
-    assert "the page would be too large" in str(refused.value) and "4 layers and 3 heads" in str(refused.value)
+    assert "the page is too large" in str(refused.value) and "4 layers and 3 heads" in str(refused.value)
     assert "Take a shorter text" in str(refused.value)

@@ -60,7 +60,7 @@ FORMER_NAMES = {
     "Reliance": "FeatureImportance",
     "lit_images|DARKEST": "attention_overlay, MIN_BRIGHTNESS",
     "Chosen|Listed": "ChoicePredictions, RowFormat",
-    "Findings|in_short": "TaskReport, summary",
+    "in_short": "summary",
     "an_one|SURE": "indefinite_noun, HIGH_CONFIDENCE",
     "write_rows|LEAVING": "decode_batch, COMPACTION_THRESHOLD",
     "without_newest": "drop_last",

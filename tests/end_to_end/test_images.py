@@ -99,7 +99,7 @@ def test_what_it_looks_at_lies_over_the_image(trained, command, monkeypatch, tmp
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--text", "bright"], "--text: the model reads no such input: expected --image"),
+        (["--text", "bright"], "--text: the model does not have this input: expected --image"),
         ([], "there is no image: expected the file of one: --image"),
         (["--image", "photos/none.jpg"], "photos/none.jpg: the file is missing"),
         (["--image", "shades.yaml"], "is no JPEG, PNG, GIF or BMP"),

@@ -24,7 +24,7 @@ def test_a_run_leaves_everything_that_it_promises(finished):
     latest = folder / "runs" / "tiny" / "latest"
     kept = {"config.yaml", "metrics.json", "history.jsonl", "predictions.jsonl", "report.html", "checkpoints", "plots"}
     assert kept <= set(os.listdir(latest))
-    assert {"accuracy", "macro_f1", "loss"} <= files.read_json(latest / "metrics.json").keys()
+    assert {"accuracy", "macro_f1", "log_loss"} <= files.read_json(latest / "metrics.json").keys()
     assert len((latest / "history.jsonl").read_text().splitlines()) == 2
     prepared = next((folder / "runs" / "tiny" / "prepared").glob("[0-9a-f]*"))
     assert {"summary.json", "classes.svg", "manifest.json", "preprocessing"} <= set(os.listdir(prepared))

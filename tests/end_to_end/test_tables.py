@@ -90,7 +90,7 @@ def test_a_run_leaves_everything_that_it_promises(finished, inside):
     assert {"importance/Score_BG", "importance_agreement"} <= metrics.keys()
     assert metrics["accuracy_members_min"] <= metrics["accuracy_members_mean"] <= metrics["accuracy_members_max"]
     report = (latest / "report.html").read_text()
-    assert "Score_BG" in report and "2 models were trained. They predict together" in report
+    assert "Score_BG" in report and "2 models were trained. The ensemble predicts their mean" in report
     assert list((latest / "plots").glob("*.svg"))
 
 

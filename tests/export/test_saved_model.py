@@ -128,7 +128,7 @@ def test_a_version_is_found_by_what_it_is_made_of(write, tmp_path, quick, capsys
     assert [saved_model.find_export("reports", section, made_of) for made_of in "abc"] == [third, second, None]
     (third / "saved_model.pb").write_text("moved")
     assert saved_model.find_export("reports", section, "a") == first
-    assert f"passed over a damaged export: {third}/saved_model.pb" in capsys.readouterr().err
+    assert f"skipped a damaged export: {third}/saved_model.pb" in capsys.readouterr().err
 
 
 def test_what_a_killed_export_did_not_come_to_is_done_for_the_version_that_stands(write, tmp_path, quick):

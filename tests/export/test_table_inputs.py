@@ -241,11 +241,11 @@ def test_columns_keep_their_names_as_inputs(exported_table):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["Score BG", "b"], r"`Score BG` cannot be an input of that name: .*such as `Score_BG: \"Score BG\"`"),
-        (["Größe", "b"], r"`Größe` cannot be an input .* `data.source.fields`, such as `Gr_e: \"Größe\"`"),
-        (["机械", "b"], r"`机械` cannot be an input .*such as `column_2: \"机械\"`"),
-        (["_a", "b"], "`_a` cannot be an input"),
-        (["self", "b"], "`self` cannot be an input .*other than `self`.*`self_2: "),
+        (["Score BG", "b"], r"`Score BG` cannot be the name of an input: .*such as `Score_BG: \"Score BG\"`"),
+        (["Größe", "b"], r"`Größe` cannot be the name of an input.* `data.source.fields`, such as `Gr_e: \"Größe\"`"),
+        (["机械", "b"], r"`机械` cannot be the name of an input.*such as `column_2: \"机械\"`"),
+        (["_a", "b"], "`_a` cannot be the name of an input"),
+        (["self", "b"], "`self` cannot be the name of an input.*other than `self`.*`self_2: "),
         (["x-y", "x_y"], "`x-y` and `x_y` cannot both be inputs: .*such as `x_y_2: "),
         (["Age", "age"], "`Age` and `age` cannot both be inputs: expected names that differ in more than case"),
     ],

@@ -184,7 +184,7 @@ class WordLookup(ServableModel):
         k = tf.clip_by_value(tf.size(self._words) - num_words, 0, k)
 
         def nearest(row):
-            scores = tf.linalg.matvec(self.weights[0], row[0]) * self._inverse_norms  # (V,)
+            scores = tf.linalg.matvec(self.weights[0], row[0]) * self._scales  # (V,)
             own = tf.boolean_mask(row[1], row[1] >= 0)[:, None]
             scores = tf.tensor_scatter_nd_update(scores, own, tf.fill([tf.size(own)], -np.inf))
             return tuple(tf.math.top_k(scores, k))

@@ -237,7 +237,7 @@ def test_retries_only_if_asked(client, server, protocol, monkeypatch):
         with pytest.raises(ServingError, match="busy"):
             patient.predict("reports", [{"text": "a"}])
         assert len(version.calls) == 4
-        threading.Timer(0.05, lambda: setattr(version, "breaks", None)).start()
+        threading.Timer(0.05, lambda: setattr(version, "error_to_raise", None)).start()
         with Client(f"{protocol}://{server.host}", retries=20) as more_patient:
             assert more_patient.predict("reports", [{"text": "a"}])
     version.error_to_raise = Failure(StatusCode.INVALID_ARGUMENT, "wrong")

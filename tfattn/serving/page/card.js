@@ -7,7 +7,7 @@ const NAMES = {
   chrf: "chrF",
   roc_auc: "ROC AUC",
   exact_match: "equal to the reference",
-  masked_lm_accuracy: "hidden tokens found",
+  masked_lm_accuracy: "masked token accuracy",
   next_sentence_accuracy: "pairs told apart",
   mean_absolute_error: "mean absolute error",
   micro_f1: "micro F1",
