@@ -5,7 +5,7 @@
 # It listens on all addresses of the container, so it requires a token unless insecure=true is set, as above.
 # With a token: -v "$PWD/token:/run/secrets/token:ro" ... tfattn /models --set token_file=/run/secrets/token
 
-FROM python:3.11-slim
+FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 WORKDIR /opt/tfattn
 ENV PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore

@@ -158,6 +158,7 @@ def test_an_image_is_of_a_release_runs_as_nobody_and_copies_what_is_there(name):
     arguments = dict(one.split("=") for one in steps.get("ARG", []))
     image = re.sub(r"\$\{(\w+)\}", lambda match: arguments[match[1]], steps["FROM"][0])
     assert re.search(r":\d+\.\d+", image), "not a moving target such as latest"
+    assert "serving" in image or re.search(r"@sha256:[0-9a-f]{64}$", image)
     assert steps["USER"] == [f"{NOBODY}:{NOBODY}"]
     assert steps["EXPOSE"] == ["8500 8501"]
     kept = [line[1:] for line in (DEPLOY / f"{name}.dockerignore").read_text().splitlines() if line.startswith("!")]

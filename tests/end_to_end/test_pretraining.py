@@ -77,7 +77,8 @@ def project(pretrained, tmp_path, monkeypatch):
 def test_one_command_leads_from_texts_to_an_export(pretrained, project):
     answer = pretrained[1]
     assert answer.status == 0, answer.errors
-    assert "of the masked tokens are correct" in answer.errors and "parity in a fresh process: tokens agree" in answer.errors
+    assert "of the masked tokens are correct" in answer.errors
+    assert "parity in a fresh process: tokens agree" in answer.errors
     metrics = json.loads((project / "runs/modern/latest/metrics.json").read_text())
     assert {"loss", "masked_lm_accuracy", "masked_lm_loss", "baseline_masked_lm_loss"} <= set(metrics)
     report = (project / "runs/modern/latest/report.html").read_text()
