@@ -62,6 +62,7 @@ def test_predict_reads_the_file_that_it_was_trained_on(command):
     assert answer.status == 0, answer.errors
     with open("answers.jsonl") as file:
         assert len(file.readlines()) == 480
+    assert "answers.jsonl: predictions of 480 rows" in answer.errors
 
 
 def test_a_file_like_the_one_that_trained_it_is_read_as_that_one_was(project, command):
