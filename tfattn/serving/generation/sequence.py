@@ -135,6 +135,8 @@ class Sequence:
         Raises:
             ServingError: no token is allowed, or the guide failed.
         """
+        if self.mask is not None and self._rules.allow_everything:
+            return self.mask.result()
         generated = self._token_ids[len(self.prompt_ids) :]
         allowed = self._rules.mask(generated, vocabulary_size=vocabulary_size)
         if self.mask is not None:
