@@ -5,9 +5,14 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 # One process per core. The JAX tests run while other tests wait for servers.
 PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
-# Folders whose tests run pipelines, exports and servers. They run in separate processes, because memory grows with every test.
-RUNNING := $(addprefix tests/,serving documents end_to_end export attention cli)
-WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1
+# Folders whose tests run exports and servers, and those that share finished pipelines. Each group has its own processes,
+# because memory grows with every test.
+SERVING := $(addprefix tests/,serving export cli)
+RUNNING := $(addprefix tests/,documents end_to_end attention)
+# JAX compiles each operation by itself: here as quickly as it can, and what it compiles is kept in build.
+WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1 JAX_COMPILATION_CACHE_DIR=$(CURDIR)/build/jax \
+  XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1" \
+  JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
 
 .PHONY: demo test test-tensorflow test-jax lint lock browser slow clean
 
@@ -25,9 +30,10 @@ test: .venv/installed lint
 	$(MAKE) --jobs 2 --no-print-directory test-tensorflow test-jax
 
 test-tensorflow:
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(addprefix --ignore=,$(RUNNING))
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone" $(RUNNING)
-	$(BIN)/python -m pytest -m "alone and not slow" tests/serving
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(addprefix --ignore=,$(SERVING) $(RUNNING))
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone" $(SERVING)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(RUNNING)
+	$(BIN)/python -m pytest -m "alone and not slow" $(shell grep --recursive --files-with-matches --include='*.py' mark.alone tests)
 
 test-jax:
 	$(WITH_JAX) nice -n 19 $(BIN)/python -m pytest -m every_backend tests/ops tests/layers tests/models tests/decoding
@@ -48,16 +54,20 @@ slow: .venv/installed
 
 # Write the exact versions of the requirements of setup.cfg, with the hashes of their files. Locked versions are kept if
 # setup.cfg allows; `make lock UPGRADE=--upgrade` selects the newest versions. Packages come from pip's package index.
-LOCKED := pretrained beam chinese test
+LOCKED := pretrained pretrained_tiny beam chinese test
+# Requirements of packages of which only the weights are read, and of parts of ai-edge-litert for Python before 3.11.
+UNUSED := torch transformers backports.strenum
 lock:
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet uv
+	printf '%s; sys_platform == "none"\n' $(UNUSED) > build/lock/unused.txt
 	UV_DEFAULT_INDEX=$${PIP_INDEX_URL:-$$($(PYTHON) -m pip config get global.index-url 2> /dev/null)} \
 	  UV_CUSTOM_COMPILE_COMMAND="make lock" \
 	  build/lock/bin/uv pip compile --quiet setup.cfg $(LOCKED:%=--extra %) --generate-hashes --no-annotate $(UPGRADE) \
+	  --overrides build/lock/unused.txt \
 	  --python-version 3.11 --python-platform linux --output-file requirements.lock
 
-.venv/installed: requirements.lock setup.cfg pyproject.toml
+.venv/installed: requirements.lock setup.cfg setup.py pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .

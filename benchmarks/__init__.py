@@ -1,1 +1,1 @@
-"""Ratios against peers on the same work in one run: `python -m benchmarks`."""
+"""Benchmarks against peers on the same work in one run: `python -m benchmarks`."""

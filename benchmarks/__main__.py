@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--record]`: some of the benchmarks named here, or all of them without a name."""
+"""Run benchmarks by name, or all: `python -m benchmarks [NAME ...] [--record]`."""
 
 import argparse
 import importlib
@@ -8,6 +8,7 @@ from benchmarks import results
 
 NAMES = (
     "encoder",
+    "litert",
     "tokenization",
     "features",
     "reading",
@@ -17,18 +18,22 @@ NAMES = (
     "pretraining",
     "translation_training",
     "translation_decoding",
+    "architectures",
+    "decoders",
     "decoding_cost",
     "generation",
+    "litert_decoding",
     "weight_reading",
     "streaming",
     "guidance",
     "word2vec",
     "attention_page",
+    "written",
 )
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Create the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     # Without a name, argparse looks for the empty list among the choices.
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*NAMES, []], help=", ".join(NAMES))

@@ -1,7 +1,7 @@
-"""The page of attention at 512 tokens, 12 layers and 12 heads: how large it is, how soon it is there, how it answers.
+"""The attention page at 512 tokens, 12 layers and 12 heads: size, load time and response time.
 
-Measured in Chromium without a window. bertviz gets the same weights where it is installed; its page loads its scripts
-from the net, so here only the file is measured.
+Measured in headless Chromium. bertviz renders the same weights if it is installed; its page loads scripts from the
+network, so only the size of its file is measured.
 """
 
 import sys
@@ -18,7 +18,7 @@ from tfattn.attention.views import Views, of_outputs
 
 TOKENS, LAYERS, HEADS = 512, 12, 12
 OPENINGS, TOUCHED = 5, 40
-# Told by the page itself: when its first view is drawn, counted from the start of its loading.
+# The page reports when its first view is drawn, from the start of loading.
 SEEN = """
 new MutationObserver((_, observer) => {
   if (!document.querySelector(".tokens li")) return;
@@ -26,9 +26,9 @@ new MutationObserver((_, observer) => {
   requestAnimationFrame(() => setTimeout(() => (window.seen = performance.now())));
 }).observe(document, {childList: true, subtree: true});
 """
-# Milliseconds from the mouse coming over a token to the frame that shows its lines.
+# Milliseconds from the hover over a token to the frame with its lines.
 HOVER = """(async () => {
-  const lines = [...document.querySelectorAll(".tokens.SIDE li")].filter((_, place) => place % STEP === 0);
+  const lines = [...document.querySelectorAll(".tokens.SIDE li")].filter((_, index) => index % STEP === 0);
   const taken = [];
   for (const line of lines) {
     await new Promise(requestAnimationFrame);
@@ -50,30 +50,30 @@ print(len(page.data), time.perf_counter() - begin)
 
 
 def main() -> list[Table]:
-    """Write the page of random weights, which compress worst, and look at it."""
+    """Write the page of random weights, which compress worst, and measure it."""
     program = browser.find()
     if program is None:
         sys.exit("needs Chromium: apt-get install chromium")
-    views = made()
+    views = random_views()
     with tempfile.TemporaryDirectory() as folder, browser.browser(program) as chromium:
         begin = time.perf_counter()
         text = views.html()
         written = time.perf_counter() - begin
         path = Path(folder) / "attention.html"
         path.write_text(text, encoding="utf-8")
-        opened, touched = measured(chromium, path)
+        opened, touched = measure(chromium, path)
         np.save(Path(folder) / "weights.npy", views.parts[0].weights)
-        peer = of_bertviz(Path(folder) / "weights.npy")
+        peer = bertviz_row(Path(folder) / "weights.npy")
     row = ["tfattn", f"{len(text) / 2**20:.1f} MiB", f"{written:.1f} s", f"{np.median(opened):.2f} s"]
     row += [f"{np.median(some):.0f} / {np.max(some):.0f} ms" for some in touched]
     title = f"{TOKENS} tokens, {LAYERS} layers, {HEADS} heads"
-    columns = ["", "file", "to write it", "to see it", "a query, median / most", "a key, median / most"]
+    columns = ["", "file", "time to write", "time to first view", "query, median / maximum", "key, median / maximum"]
     notes = [f"Seen: median of {OPENINGS} openings. A query or key: until the frame that shows its lines."]
     return [Table(title=title, columns=columns, rows=[row, *peer], notes=notes)]
 
 
-def made() -> Views:
-    """Return the views of weights whose scores are drawn at random, each by itself."""
+def random_views() -> Views:
+    """Return views of weights with independent random scores."""
     draw = np.random.default_rng(0)
     scores = 2.0 * draw.standard_normal((LAYERS, HEADS, TOKENS, TOKENS), np.float32)
     weights = np.exp(scores)
@@ -84,8 +84,8 @@ def made() -> Views:
     return of_outputs("random weights", {**known, "encoder_weights": weights})
 
 
-def measured(chromium: browser.Browser, path: Path) -> tuple[list[float], list[list[float]]]:
-    """Open the page several times, and touch tokens of either side: seconds, and milliseconds of each side."""
+def measure(chromium: browser.Browser, path: Path) -> tuple[list[float], list[list[float]]]:
+    """Load the page several times and hover over tokens of both sides; return seconds, and milliseconds per side."""
     opened = []
     for _ in range(OPENINGS):
         page = chromium.page("data:text/html,")
@@ -98,8 +98,8 @@ def measured(chromium: browser.Browser, path: Path) -> tuple[list[float], list[l
     return opened, touched
 
 
-def of_bertviz(weights: Path) -> list[list[str]]:
-    """Return a row of what bertviz makes of the same weights; none where it is not installed."""
+def bertviz_row(weights: Path) -> list[list[str]]:
+    """Return the row of bertviz with the same weights; none if it is not installed."""
     try:
         size, seconds = map(float, last_line(BERTVIZ, weights).split())
     except SystemExit as error:

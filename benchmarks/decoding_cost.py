@@ -1,6 +1,6 @@
-"""What a token costs when 16, 32, 64 or 128 of them are written: with a cache about the same, without one ever more.
+"""The time per token of generating 16, 32, 64 or 128 tokens, with and without a key/value cache.
 
-A small Transformer with random weights writes to 50 sources of 16 tokens, and never an end.
+A small Transformer with random weights generates for 50 sources of 16 tokens, without an end token.
 """
 
 import keras
@@ -18,7 +18,7 @@ LENGTHS = (16, 32, 64, 128)
 
 
 def main() -> list[Table]:
-    """Return milliseconds per token, of all rows together."""
+    """Return milliseconds per token of all rows."""
     model = Transformer(
         vocabulary_size=VOCABULARY,
         target_vocabulary_size=VOCABULARY,
@@ -52,14 +52,14 @@ def cached(model, features, length, num_beams):
 
 
 def uncached(model, features, length):
-    """Reads all that is written so far for each further token."""
+    """Recompute all generated tokens for each further token."""
 
     @tf.function
     def write():
         written = tf.fill([BATCH, 1], 2)
         for _ in tf.range(length):
             tf.autograph.experimental.set_loop_options(shape_invariants=[(written, tf.TensorShape([BATCH, None]))])
-            # The last position is not read by the model: it only stands for what comes next.
+            # The model does not read the last position, which is a placeholder for the next token.
             logits = model({**features, TARGET_IDS: tf.pad(written, [[0, 0], [0, 1]])})["logits"][:, -1]
             written = tf.concat([written, tf.argmax(logits, axis=-1, output_type=tf.int32)[:, None]], axis=1)
         return written

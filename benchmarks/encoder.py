@@ -1,4 +1,4 @@
-"""One forward pass and one fine-tuning step of an encoder with a classification head, ours and the peers'."""
+"""A forward pass and a fine-tuning step of an encoder with a classification head, compared with peers."""
 
 import json
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ ROUNDS = 5
 
 
 def main() -> Iterator[Table]:
-    """Measure every shape in both precisions."""
+    """Measure each shape in both precisions."""
     notes = (f"Batches of {BATCH} x {LENGTH}, {VOCABULARY:,} tokens, AdamW, dropout 0.1; medians of {ROUNDS} rounds.",)
     for shape, sizes in SHAPES.items():
         for precision in POLICIES:
             keras.config.set_dtype_policy(POLICIES[precision])
-            pairs = {"tfattn": ours(sizes), "keras_hub": keras_hub_bert(sizes)}
+            pairs = {"tfattn": run_tfattn(sizes), "keras_hub": keras_hub_bert(sizes)}
             theirs = transformers_bert(sizes, precision) if peers.has_transformers() else {}
             for index, kind in enumerate(("forward", "training step")):
                 seconds = medians({name: pair[index] for name, pair in pairs.items()}, rounds=ROUNDS)
@@ -43,12 +43,12 @@ def main() -> Iterator[Table]:
 
 
 def batch() -> tuple[np.ndarray, np.ndarray]:
-    """Random token ids (8, 128) and labels (8,)."""
+    """Create random token ids (8, 128) and labels (8,)."""
     random = np.random.default_rng(0)
     return random.integers(1000, VOCABULARY, (BATCH, LENGTH)).astype("int32"), np.arange(BATCH, dtype="int32") % CLASSES
 
 
-def ours(sizes):
+def run_tfattn(sizes):
     task = Classification(model=Bert(vocabulary_size=VOCABULARY, **sizes), targets=TARGETS, pooling="pooler")
     token_ids, labels = map(tf.constant, batch())
     features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": tf.zeros_like(token_ids)}
@@ -56,11 +56,11 @@ def ours(sizes):
 
 
 def forward_and_step(task: Task, features: dict[str, tf.Tensor], targets: dict[str, tf.Tensor]):
-    """Return a forward pass and a training step of a task with one term of the loss, as functions to time."""
+    """Return the forward pass and the training step of a task with a single loss term, as functions to time."""
     optimizer = AdamW(weight_decay=0.01)
     variables = [variable.value for variable in task.trainable_variables]
     optimizer.build(variables, [1.0] * len(variables))
-    one = tf.constant(1.0)
+    scale = tf.constant(1.0)
     forward = tf.function(lambda: task(features)["logits"])
 
     @tf.function
@@ -71,7 +71,7 @@ def forward_and_step(task: Task, features: dict[str, tf.Tensor], targets: dict[s
             loss = tf.reduce_sum(losses * weights) / tf.reduce_sum(weights)
         gradients = tape.gradient(loss, variables)
         dense = [gradient if gradient is None else tf.convert_to_tensor(gradient) for gradient in gradients]
-        optimizer.apply(dense, one, one)
+        optimizer.apply(dense, scale, scale)
         return loss
 
     return lambda: forward().numpy(), lambda: step().numpy()
@@ -80,7 +80,7 @@ def forward_and_step(task: Task, features: dict[str, tf.Tensor], targets: dict[s
 def keras_hub_bert(sizes):
     backbone = keras_hub.models.BertBackbone(vocabulary_size=VOCABULARY, **sizes)
     model = keras_hub.models.BertTextClassifier(backbone, num_classes=CLASSES, preprocessor=None)
-    # Without XLA, which is slower on CPUs: the peer at its best.
+    # Without XLA, which is slower on CPUs.
     model.compile("adamw", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
     token_ids, labels = batch()
     features = {"token_ids": token_ids, "padding_mask": token_ids > 0, "segment_ids": np.zeros_like(token_ids)}
@@ -88,7 +88,7 @@ def keras_hub_bert(sizes):
 
 
 def transformers_bert(sizes, precision) -> dict[str, float]:
-    """Median seconds of both."""
+    """Return the median seconds of the forward pass and the training step."""
     return json.loads(peers.last_line(TRANSFORMERS, json.dumps(sizes), precision, ROUNDS))
 
 

@@ -1,4 +1,4 @@
-"""Vectors of whole sentences per second, from strings to arrays: ours, and those of transformers + torch."""
+"""Sentence vectors per second, from strings to arrays, compared with transformers and torch."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ ROWS, ROUNDS = 3000, 3
 
 
 def main() -> list[Table]:
-    """Pool the topmost layer of MiniLM by the mean, in float32."""
+    """Mean-pool the last layer of MiniLM in float32."""
     lines = (sst2.folder() / "sentences_train.tsv").read_text(encoding="utf-8").splitlines()
     rows = [{"text": line.rpartition("\t")[0]} for line in lines[:ROWS]]
     encoder = TextEncoder.open("minilm", pooling="mean", normalize=True)
@@ -29,7 +29,7 @@ def main() -> list[Table]:
             candidates["transformers + torch"] = peer
         seconds = medians(candidates, rounds=ROUNDS)
         if peers.has_transformers():
-            ours = np.stack([one.values for one in encoder.encode(rows)])
+            ours = np.stack([vectors.values for vectors in encoder.encode(rows)])
             notes += (f"Vectors differ by at most {np.abs(ours - peer.vectors()).max():.0e}.",)
             peer.close()
     title = f"Vectors of {ROWS:,} sentences of SST-2 by MiniLM"
@@ -37,11 +37,11 @@ def main() -> list[Table]:
 
 
 class Peer:
-    """A process of transformers that encodes the rows each time it is called.
+    """A process of transformers that encodes the rows at each call.
 
     Args:
-        rows: of `text`.
-        output: where it writes the vectors.
+        rows: rows with `text`.
+        output: the file of the vectors.
     """
 
     def __init__(self, rows: list[dict[str, str]], output: Path):
@@ -56,7 +56,7 @@ class Peer:
         assert self._process.stdout.readline() == "done\n"
 
     def vectors(self) -> np.ndarray:
-        """The vectors that it has made last."""
+        """Return the vectors of the last call."""
         return np.load(self._output)
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Peer:
         self._process.wait()
 
 
-# As sentence-transformers does it: sorted by length, 32 together.
+# As in sentence-transformers: sorted by length, in batches of 32.
 TRANSFORMERS = """
 import json, sys
 import numpy, torch, transformers

@@ -1,7 +1,7 @@
-"""What the peer of `fine_tuned` runs: the beginning, what depends on the task, and the training."""
+"""The scripts of the peer of `fine_tuned`: the common start, the part of the task, and the training."""
 
-# In bfloat16 as far as torch.autocast goes, batches of about as many tokens, padded to their longest. What
-# stands between the beginning and the training makes `head`, `lengths`, `loss_of` and `predicted`.
+# bfloat16 by torch.autocast; batches of about equal numbers of tokens, padded to their longest row. The part
+# between the start and the training defines `head`, `lengths`, `loss_of` and `predicted`.
 BEGIN = """
 import json, sys, time, torch, transformers
 rows, folder, options = json.load(open(sys.argv[1])), sys.argv[2], json.loads(sys.argv[3])
@@ -33,9 +33,9 @@ def loss_of(chosen):
 
 def predicted(texts):
     found = logits(texts)
-    return found[:, 0].tolist() if classes is None else [classes[one] for one in found.argmax(1)]
+    return found[:, 0].tolist() if classes is None else [classes[index] for index in found.argmax(1)]
 """
-# The first piece of each word tells its tag.
+# The first piece of each word predicts its tag.
 TAGS = """
 classes = sorted({tag for tags in targets for tag in tags})
 head = torch.nn.Linear(encoder.config.hidden_size, len(classes))
@@ -47,22 +47,22 @@ def read(texts):
     firsts = []
     for row in range(len(texts)):
         words = inputs.word_ids(row)
-        firsts.append([place for place, word in enumerate(words) if word is not None and word != words[place - 1]])
+        firsts.append([index for index, word in enumerate(words) if word is not None and word != words[index - 1]])
     x = encoder(**inputs).last_hidden_state.float()
     return head(dropout(x)), firsts
 
 def loss_of(chosen):
     found, firsts = read([texts[row] for row in chosen])
-    told = torch.cat([one[places] for one, places in zip(found, firsts)])
-    right = [classes.index(tag) for row, places in zip(chosen, firsts) for tag in targets[row][:len(places)]]
-    return torch.nn.functional.cross_entropy(told.float(), torch.tensor(right))
+    logits = torch.cat([row[indices] for row, indices in zip(found, firsts)])
+    right = [classes.index(tag) for row, indices in zip(chosen, firsts) for tag in targets[row][:len(indices)]]
+    return torch.nn.functional.cross_entropy(logits.float(), torch.tensor(right))
 
 def predicted(texts):
     found, firsts = read(texts)
-    tags = [[classes[one] for one in row[places].argmax(1)] for row, places in zip(found, firsts)]
+    tags = [[classes[label] for label in row[indices].argmax(1)] for row, indices in zip(found, firsts)]
     return [row + ["O"] * (len(words) - len(row)) for row, words in zip(tags, texts)]
 """
-# Windows of a context; one that the answer does not stand in tells so by its first token.
+# Windows of a context; a window without the answer predicts its first token.
 QUESTIONS = """
 head = torch.nn.Linear(encoder.config.hidden_size, 2)
 
@@ -70,38 +70,38 @@ def windows_of(texts):
     return tokenizer(*map(list, zip(*texts)), truncation="only_second", max_length=options["max_length"],
                      stride=options["doc_stride"], return_overflowing_tokens=True, return_offsets_mapping=True)
 
-def place_in(windows, one, answer):
+def position_in(windows, index, answer):
     first, last = answer["start"], answer["start"] + len(answer["text"]) - 1
-    found = [windows.char_to_token(one, place, 1) for place in (first, last)]
+    found = [windows.char_to_token(index, character, 1) for character in (first, last)]
     return [0, 0] if None in found else found
 
 def logits(windows, chosen):
-    inputs = {name: [windows[name][one] for one in chosen] for name in tokenizer.model_input_names}
+    inputs = {name: [windows[name][index] for index in chosen] for name in tokenizer.model_input_names}
     return head(dropout(encoder(**tokenizer.pad(inputs, return_tensors="pt")).last_hidden_state.float()))
 
 known = windows_of(texts)
 lengths = [len(ids) for ids in known["input_ids"]]
-y = torch.tensor([place_in(known, one, targets[row][0])
-                  for one, row in enumerate(known["overflow_to_sample_mapping"])])
+y = torch.tensor([position_in(known, index, targets[row][0])
+                  for index, row in enumerate(known["overflow_to_sample_mapping"])])
 
 def loss_of(chosen):
     found = logits(known, chosen).float()
-    inside = torch.arange(found.shape[1])[None] < torch.tensor([lengths[one] for one in chosen])[:, None]
+    inside = torch.arange(found.shape[1])[None] < torch.tensor([lengths[index] for index in chosen])[:, None]
     found = found.masked_fill(~inside[:, :, None], -1e9)
     return torch.nn.functional.cross_entropy(found, y[chosen])
 
 def predicted(texts):
     windows = windows_of(texts)
     best = [(-1e9, "")] * len(texts)
-    for one, row in enumerate(windows["overflow_to_sample_mapping"]):
-        of_context = torch.tensor([which == 1 for which in windows.sequence_ids(one)])
-        start, end = logits(windows, [one])[0].masked_fill(~of_context[:, None], -1e9).T
+    for index, row in enumerate(windows["overflow_to_sample_mapping"]):
+        of_context = torch.tensor([which == 1 for which in windows.sequence_ids(index)])
+        start, end = logits(windows, [index])[0].masked_fill(~of_context[:, None], -1e9).T
         long = torch.arange(len(end))[None] - torch.arange(len(start))[:, None]
         allowed = (long >= 0) & (long < options["max_answer_length"])
         spans = (start[:, None] + end).masked_fill(~allowed, -1e9)
         first, last = divmod(int(spans.argmax()), len(start))
-        places = windows["offset_mapping"][one]
-        best[row] = max(best[row], (float(spans.max()), texts[row][1][places[first][0]:places[last][1]]))
+        offsets = windows["offset_mapping"][index]
+        best[row] = max(best[row], (float(spans.max()), texts[row][1][offsets[first][0]:offsets[last][1]]))
     return [text for _, text in best]
 """
 TRAINING = """
@@ -124,6 +124,6 @@ for _ in range(options["epochs"]):
 seconds = time.perf_counter() - started
 encoder.eval(), dropout.eval()
 with torch.no_grad():
-    found = [one for start in range(0, len(asked), 64) for one in predicted(asked[start:start + 64])]
+    found = [value for start in range(0, len(asked), 64) for value in predicted(asked[start:start + 64])]
 print(json.dumps({"predictions": found, "seconds": seconds}))
 """

@@ -1,4 +1,4 @@
-"""Fine-tuning MiniLM on SST-2 sentences of real lengths, in examples per second: our training loop and peers' own."""
+"""Fine-tuning of MiniLM on SST-2 sentences, in examples per second: our training loop and those of peers."""
 
 import json
 import subprocess
@@ -16,12 +16,12 @@ ROWS, BATCH = 1600, 32
 
 
 def main() -> list[Table]:
-    """Run every candidate in a process of its own, in turn; its first epoch compiles and does not count."""
+    """Run each candidate in a separate process, in turn; the first epoch compiles and is not counted."""
     with tempfile.TemporaryDirectory() as scratch:
         data = Path(scratch) / "rows.tsv"
         lines = [f"{text}\t{label}" for text, label in sst2.rows(ROWS)]
         data.write_text("sentence\tlabel\n" + "\n".join(lines) + "\n", encoding="utf-8")
-        candidates = {"tfattn": ours, "keras_hub fit": keras_hub_fit}
+        candidates = {"tfattn": run_tfattn, "keras_hub fit": keras_hub_fit}
         if peers.has_transformers():
             candidates["transformers + torch"] = transformers_loop
         seconds = {name: candidate(data) for name, candidate in candidates.items()}
@@ -29,8 +29,8 @@ def main() -> list[Table]:
     return [comparison(title, seconds, unit="rows", amount=ROWS)]
 
 
-def ours(data: Path) -> float:
-    """Seconds of the second epoch of `tfattn train`."""
+def run_tfattn(data: Path) -> float:
+    """Return the seconds of the second epoch of `tfattn train`."""
     with tempfile.TemporaryDirectory() as folder:
         overrides = [
             f"runs_folder={folder}",
@@ -53,12 +53,12 @@ def ours(data: Path) -> float:
 
 
 def keras_hub_fit(data: Path) -> float:
-    """The better of Keras' two settings of XLA, with sequences no longer than the longest row needs."""
+    """Return the better of the two XLA settings of Keras, with sequences of the length of the longest row."""
     return min(_python(KERAS_HUB, data, "False"), _python(KERAS_HUB, data, "auto"))
 
 
 def transformers_loop(data: Path) -> float:
-    """PyTorch with autocast; batches padded to their longest row."""
+    """Train in PyTorch with autocast; batches are padded to their longest row."""
     return _python(TRANSFORMERS, data, pretrained.open("minilm").folder)
 
 

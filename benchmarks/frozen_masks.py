@@ -1,8 +1,8 @@
-"""Pre-training runs on the same hidden tokens: `python -m benchmarks.frozen_masks FIRST.yaml OTHER.yaml [--record]`.
+"""Pre-training runs on the same masked tokens: `python -m benchmarks.frozen_masks FIRST.yaml OTHER.yaml [--record]`.
 
-Each run is measured on the validation records of the first, which were masked once as they were prepared. So runs can
-be compared that learned from other records, such as packed texts: those have seen one segment, and get all tokens in
-it. All runs have to be trained, with the same vocabulary.
+Each run is evaluated on the validation records of the first run, which were masked in preparation. This allows a
+comparison of runs with other records, such as packed texts, which have a single segment; such models get all tokens in
+this segment. All runs must be trained and have the same vocabulary.
 """
 
 import argparse
@@ -15,9 +15,9 @@ from benchmarks import results
 from benchmarks.results import Table
 from tfattn import files, stages
 from tfattn.config.build import build
+from tfattn.data.examples.transforms import Transform
 from tfattn.data.reader import Reader
 from tfattn.data.split_config import VALIDATION
-from tfattn.data.transforms import Transform
 from tfattn.features import SEGMENT_IDS, SEQUENCE_IDS
 from tfattn.runs.member import Member
 from tfattn.trained.ensemble import load
@@ -27,7 +27,7 @@ from tfattn.training.runtime import Runtime
 
 
 def main(pipelines: list[Path]) -> Table:
-    """Measure the best weights of each run."""
+    """Evaluate the best weights of each run."""
     runs = [stages.open_run(pipeline, None) for pipeline in pipelines]
     first = runs[0].members[0]
     runtime = Runtime(precision="float32", strategy="one_device").start()
@@ -38,7 +38,7 @@ def main(pipelines: list[Path]) -> Table:
         vocabulary = vocabulary or tokens
         if tokens != vocabulary:
             sys.exit(f"{run.name} has another vocabulary than {runs[0].name}: their losses cannot be compared")
-        metrics = Evaluator(ensemble.task, runtime)(reader_of(first, run.members[0]))
+        metrics = Evaluator(ensemble.task, runtime)(make_reader(first, run.members[0]))
         history = files.read_json_lines(run.folder / "history.jsonl", dict[str, int | float])
         minutes = sum(line["seconds"] for line in history) / 60
         loss = metrics.get(f"{LOSS}/masked_lm", metrics[LOSS])
@@ -49,14 +49,14 @@ def main(pipelines: list[Path]) -> Table:
 
 
 class OneSegment(Transform):
-    """Gives all tokens to the first segment."""
+    """A preprocessor wrapper that assigns all tokens to the first segment."""
 
     def __call__(self, batch: dict[str, tf.Tensor], seeds: tf.Tensor) -> dict[str, tf.Tensor]:
         return {**batch, SEGMENT_IDS: tf.zeros_like(batch[SEGMENT_IDS])}
 
 
-def reader_of(first: Member, other: Member) -> Reader:
-    """Make the reader of the first one's records, in segments that the other has seen."""
+def make_reader(first: Member, other: Member) -> Reader:
+    """Return the reader of the first run's records, with the segments that the other run was trained on."""
     is_packed = SEQUENCE_IDS in other.reader(VALIDATION).inputs
     batching = build(first.config, "data", "batching")
     transforms = [OneSegment()] if is_packed else []

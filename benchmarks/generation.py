@@ -1,7 +1,8 @@
-"""Texts by a decoder, ours and the peers': tokens that are written, prompts that are read, and steps of training.
+"""Text generation compared with peers: generated tokens, prompt tokens, and training steps per second.
 
-GPT-2 (124M) and the shape of SmolLM2 (135M), with random weights and the same token ids. All take the likeliest token,
-as many as are asked for. Each candidate has a process of its own; weights lie in the type that is computed in.
+GPT-2 (124M) and the shape of SmolLM2 (135M), with random weights and the same token ids. All candidates decode
+greedily, with the requested number of tokens. Each candidate runs in a separate process; weights have the type of the
+computation.
 """
 
 import json
@@ -44,37 +45,43 @@ TRAIN_ROWS, TRAIN_LENGTH, TRAIN_ROUNDS = 4, 256, 3
 
 
 def main() -> Iterator[Table]:
-    """Measure writing and reading in both types, then training."""
+    """Measure generation and prompts in both types, then training."""
     for shape in SHAPES:
         for precision in ("float32", "bfloat16"):
-            yield written(shape, precision)
-    yield trained()
+            yield measure_generation(shape, precision)
+    yield measure_training()
 
 
-def written(shape: str, precision: str) -> Table:
-    """Measure how fast tokens are written, by one row and by eight, and how fast prompts are read."""
+def measure_generation(shape: str, precision: str) -> Table:
+    """Measure the generation of one row and of eight rows, and the reading of prompts."""
     facts = json.dumps({"shape": shape, "sizes": SHAPES[shape], "precision": precision} | COUNTS)
     scripts = {"tfattn": OURS, "keras_hub": KERAS_HUB}
     scripts |= {"transformers + torch": TRANSFORMERS} if peers.has_transformers() else {}
     found = {name: json.loads(peers.last_line(script, facts)) for name, script in scripts.items()}
-    best = [max(rates[place] for name, rates in found.items() if name != "tfattn") for place in range(4)]
+    best = [max(rates[index] for name, rates in found.items() if name != "tfattn") for index in range(4)]
     rows = [[name, *(f"{rate:,.1f}" for rate in rates)] for name, rates in found.items()]
-    ahead = [f"{rate / other:.2f}" for rate, other in zip(found["tfattn"][:4], best, strict=True)]
+    ratios = [f"{rate / other:.2f}" for rate, other in zip(found["tfattn"][:4], best, strict=True)]
     one, eight, *_, weights = found["tfattn"]
     return Table(
         title=f"{shape}, {precision}, tokens/s of all rows",
-        columns=["", f"written, 1 row x {NEW}", f"written, 8 x {NEW}", f"read, 1 x {LONG}", f"read, 8 x {LONG}"],
-        rows=[[row[0], *row[1:5]] for row in rows] + [["ours by the better peer", *ahead]],
+        columns=[
+            "",
+            f"generated, 1 row x {NEW}",
+            f"generated, 8 x {NEW}",
+            f"prompt, 1 x {LONG}",
+            f"prompt, 8 x {LONG}",
+        ],
+        rows=[[row[0], *row[1:5]] for row in rows] + [["tfattn divided by the better peer", *ratios]],
         notes=(
-            f"Prompts of {PROMPT} tokens, which are read too; medians of {ROUNDS}. Weights are {weights:.2f} GB: ours "
-            f"reads {one * weights:.0f} GB of them a second with 1 row and {eight * weights / 8:.0f} with 8; what can "
-            "be read, `weight_reading` tells.",
+            f"Prompts of {PROMPT} tokens, which are read too; medians of {ROUNDS}. Weights are {weights:.2f} GB: "
+            f"tfattn reads {one * weights:.0f} GB of them per second with 1 row and {eight * weights / 8:.0f} with 8; "
+            "`weight_reading` measures the bound.",
         ),
     )
 
 
-def trained() -> Table:
-    """Measure steps of training GPT-2 in bfloat16."""
+def measure_training() -> Table:
+    """Measure training steps of GPT-2 in bfloat16."""
     tokens = TRAIN_ROWS * TRAIN_LENGTH
     token_ids = np.random.default_rng(0).integers(1, 50000, (TRAIN_ROWS, TRAIN_LENGTH + 1)).astype("int32")
     facts = json.dumps({"sizes": SHAPES["GPT-2"], "rounds": TRAIN_ROUNDS, "token_ids": token_ids.tolist()})
@@ -86,11 +93,12 @@ def trained() -> Table:
     if peers.has_transformers():
         seconds["transformers + torch"] = float(peers.last_line(TRANSFORMERS_TRAINED, facts))
     rows = [
-        [name, f"{one:.2f}", f"{tokens / one:.0f}", f"{one / seconds['tfattn']:.2f}"] for name, one in seconds.items()
+        [name, f"{value:.2f}", f"{tokens / value:.0f}", f"{value / seconds['tfattn']:.2f}"]
+        for name, value in seconds.items()
     ]
     return Table(
         title=f"a step of training GPT-2, {TRAIN_ROWS} x {TRAIN_LENGTH} tokens, bfloat16",
-        columns=["", "seconds", "tokens/s", "speed-up of ours"],
+        columns=["", "seconds", "tokens/s", "speed-up"],
         rows=rows,
         notes=(f"AdamW, dropout 0.1; medians of {TRAIN_ROUNDS} steps.",),
     )

@@ -1,4 +1,4 @@
-"""What the candidates of `generation` run, each in a process of its own; each prints its figures as JSON."""
+"""The scripts of the candidates of `generation`, each for a separate process; they print results as JSON."""
 
 # What all scripts share: rates of calls.
 RATE = """
@@ -34,7 +34,7 @@ def write(token_ids):
     own = Sampling.of_rows(rows, seed=0, temperature=0.0, top_k=0, top_p=1.0, min_p=0.0)
     return sample_continuations(
         model, token_ids, tf.ones_like(token_ids, tf.bool), end_id=0, suppressed_ids=(0,), sampling=own,
-        max_new_tokens=tf.fill([rows], facts["new"]), penalties=Penalties(still + 1, still, still),
+        max_tokens=tf.fill([rows], facts["new"]), penalties=Penalties(still + 1, still, still),
     ).token_ids
 ids = tf.TensorSpec([None, None], tf.int32)
 write = tf.function(write, input_signature=[ids], autograph=False)

@@ -1,4 +1,4 @@
-"""Guided output: how long it takes to compile a guide, to compute a mask, and what other texts lose by guided ones."""
+"""Guided generation: the time to compile a guide and to compute a mask, and the cost for other texts."""
 
 import random
 import tempfile
@@ -39,12 +39,12 @@ OTHERS, MANY_WAYS = 6, {"guided_regex": "((.{0,30}){30})"}
 
 
 def main() -> Iterator[Table]:
-    """Measure guides alone, then a free text next to guided ones."""
+    """Measure guides alone, then an unguided text next to guided texts."""
     token_bytes = merged(seed=0, count=TOKENS)
     guides = Guides(token_bytes)
-    guides.of({"guided_choice": ["a"]}, end_ids=[])  # starts what reads requests
-    rows = [[name, *map(_milliseconds, measured(guides, fields))] for name, fields in GUIDES.items()]
-    columns = ["", "compile", "a token, median", "99 %", "most"]
+    guides.guide({"guided_choice": ["a"]}, end_ids=[])  # starts the sandbox
+    rows = [[name, *map(_milliseconds, measure(guides, fields))] for name, fields in GUIDES.items()]
+    columns = ["", "compile", "a token, median", "99 %", "maximum"]
     yield Table(title=f"ms with {len(token_bytes):,} tokens", columns=columns, rows=rows)
     measures = {
         "alone": lambda: free_text([]),
@@ -61,14 +61,14 @@ def main() -> Iterator[Table]:
     yield Table(title=title, columns=["", "seconds", "of alone"], rows=rows, notes=notes)
 
 
-def measured(guides: Guides, fields: dict[str, Any]) -> tuple[float, float, float, float]:
-    """Return the seconds to compile, and those for a token: the median, the 99th percentile and the most."""
+def measure(guides: Guides, fields: dict[str, Any]) -> tuple[float, float, float, float]:
+    """Return the seconds of compilation, and the median, 99th percentile and maximum of the seconds per token."""
     start = time.perf_counter()
-    guides.of(fields, end_ids=[])
+    guides.guide(fields, end_ids=[])
     compiled = time.perf_counter() - start
     taken = []
     for seed in range(TEXTS):
-        rng, guide = random.Random(seed), guides.of(fields, end_ids=[])
+        rng, guide = random.Random(seed), guides.guide(fields, end_ids=[])
         for _ in range(LENGTH):
             if guide.is_finished:
                 break
@@ -81,13 +81,13 @@ def measured(guides: Guides, fields: dict[str, Any]) -> tuple[float, float, floa
 
 
 def free_text(others: Sequence[dict[str, Any]]) -> float:
-    """Return the seconds of a free text next to others, by what guides each of them."""
+    """Return the seconds of an unguided text next to other texts, by their guides."""
     with tempfile.TemporaryDirectory() as folder, Scheduler(StandIn(Path(folder))) as scheduler:
         for guided in others:
-            request = Request(prompts=("Once",), max_new_tokens=150, guided=guided, ignore_eos=True)
-            scheduler.submit(request, RequestHandle(lambda told: None))
+            request = Request(prompts=("Once",), max_tokens=150, guided=guided, ignore_eos=True)
+            scheduler.submit(request, RequestHandle(lambda event: None))
         start = time.perf_counter()
-        for _ in scheduler.generate(Request(prompts=("Twice",), max_new_tokens=LENGTH, ignore_eos=True)):
+        for _ in scheduler.generate(Request(prompts=("Twice",), max_tokens=LENGTH, ignore_eos=True)):
             pass
         return time.perf_counter() - start
 

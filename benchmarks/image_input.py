@@ -1,4 +1,4 @@
-"""Images per second from records to batches, decoded and changed; and how much of a training step waits for them."""
+"""Images per second from records to batches, with decoding and augmentation, and the input wait of training steps."""
 
 import tempfile
 import time
@@ -14,14 +14,14 @@ from benchmarks.results import Table
 from benchmarks.timing import comparison, medians
 from tfattn.data.augmentation import Augmentation
 from tfattn.data.batching import Batching
-from tfattn.data.class_targets import Classes
-from tfattn.data.examples import Examples
-from tfattn.data.image_folder import ImageFolder
-from tfattn.data.prepare import prepare
+from tfattn.data.examples.class_targets import Classes
+from tfattn.data.examples.examples import Examples
+from tfattn.data.examples.transforms import FromRecords
+from tfattn.data.preparation.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
+from tfattn.data.sources.image_folder import ImageFolder
 from tfattn.data.split_config import Split
-from tfattn.data.transforms import FromRecords
 from tfattn.models.vit import Vit
 from tfattn.preprocessing.images import Images
 from tfattn.tasks.classification import Classification
@@ -29,12 +29,12 @@ from tfattn.tasks.classification import Classification
 SIDE, EACH, CLASSES, BATCH, ROUNDS, STEPS = 32, 400, 10, 128, 5, 20
 RECIPE = Augmentation(shift=4, flip="alternating", cutout=8)
 EVERYTHING = Augmentation(resized_crop=0.5, shift=4, flip="alternating", colour_jitter=0.2, cutout=8, mixup=0.2)
-# What pipelines/cifar10_vit.yaml trains.
+# The model of pipelines/cifar10_vit.yaml.
 VIT = {"patch_size": 4, "hidden_dim": 128, "num_layers": 6, "num_heads": 4, "intermediate_dim": 256}
 
 
 def main() -> list[Table]:
-    """Read shuffled epochs of random JPEG files; the peer is Keras's own pipeline with its layers for the same."""
+    """Read shuffled epochs of random JPEG files; the peer is a tf.data pipeline with augmentation layers of Keras."""
     with tempfile.TemporaryDirectory() as scratch:
         photos = Path(scratch) / "photos"
         write(photos)
@@ -44,18 +44,18 @@ def main() -> list[Table]:
             "tfattn, pixels kept, everything": reader(photos, "pixels", EVERYTHING),
             "tfattn, files kept, shifts, flips, cutout": reader(photos, "files", RECIPE),
         }
-        epochs = {name: one.dataset(0) for name, one in readers.items()}
+        epochs = {name: reader.dataset(0) for name, reader in readers.items()}
         epochs["Keras, image_dataset_from_directory, shifts, flips"] = keras_dataset(photos)
         candidates = {name: lambda epoch=epoch: exhaust(epoch) for name, epoch in epochs.items()}
         images = len(next(iter(readers.values())).source_rows)
         seconds = medians(candidates, rounds=ROUNDS)
         title = f"reading {images:,} images of {SIDE} x {SIDE}, shuffled and changed"
         rates = comparison(title, seconds, unit="images", amount=images)
-        return [rates, waiting(readers)]
+        return [rates, measure_input_wait(readers)]
 
 
 def write(folder: Path) -> None:
-    """Random smooth images: JPEG files of about the size of CIFAR-10's."""
+    """Write random smooth images as JPEG files of the size of CIFAR-10 images."""
     random = np.random.default_rng(0)
     for label in range(CLASSES):
         (folder / f"class_{label}").mkdir(parents=True)
@@ -65,7 +65,7 @@ def write(folder: Path) -> None:
 
 
 def reader(photos: Path, keep: str, augmentation: Augmentation) -> Reader:
-    """Prepare the images, if that is not done, and open them."""
+    """Prepare the images, unless they are prepared, and open them."""
     batching = Batching(batch_size=BATCH)
     data = Data(
         source=ImageFolder(path=str(photos)),
@@ -83,7 +83,7 @@ def reader(photos: Path, keep: str, augmentation: Augmentation) -> Reader:
 
 
 def keras_dataset(photos: Path) -> tf.data.Dataset:
-    """Keras's own pipeline: files decoded in each epoch, batches changed by its layers."""
+    """Return the peer: files are decoded in each epoch, and batches augmented by layers."""
     moves = keras.Sequential(
         [keras.layers.RandomTranslation(0.125, 0.125, fill_mode="reflect"), keras.layers.RandomFlip("horizontal")]
     )
@@ -92,8 +92,8 @@ def keras_dataset(photos: Path) -> tf.data.Dataset:
     return read.map(lambda x, y: (moves(x / 255.0, training=True), y), tf.data.AUTOTUNE).prefetch(2)
 
 
-def waiting(readers: Mapping[str, Reader]) -> Table:
-    """Train for some steps with each, and time how long they wait for their batches."""
+def measure_input_wait(readers: Mapping[str, Reader]) -> Table:
+    """Train some steps with each input pipeline, and measure the wait for batches."""
     task = Classification(
         model=Vit(image_size=SIDE, **VIT),
         targets={"labels": [f"class_{label}" for label in range(CLASSES)], "counts": [EACH] * CLASSES},
@@ -110,9 +110,9 @@ def waiting(readers: Mapping[str, Reader]) -> Table:
         return loss
 
     rows = []
-    for name, one in readers.items():
-        step(next(iter(one.dataset(0))))  # traces
-        spent, waited = _times(iter(one.dataset(1)), step)
+    for name, source in readers.items():
+        step(next(iter(source.dataset(0))))  # traces
+        spent, waited = _times(iter(source.dataset(1)), step)
         rows.append([name, f"{1000 * spent:.0f}", f"{1000 * waited:.2f}", f"{waited / (spent + waited):.2%}"])
     columns = ["", "milliseconds a step", "of waiting", "share of waiting"]
     title = f"waiting for a batch of {BATCH}, ViT of {VIT['num_layers']} x {VIT['hidden_dim']}, float32"
@@ -122,7 +122,7 @@ def waiting(readers: Mapping[str, Reader]) -> Table:
 
 
 def _times(batches: Iterator, step) -> tuple[float, float]:
-    """Return the mean seconds of a step, and of waiting for its batch."""
+    """Return the mean seconds of a step, and of the wait for its batch."""
     next(batches)
     spent = waited = 0.0
     for _ in range(STEPS):

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.memory_peak COMMAND ...`: how long a command takes, and how much of the machine's memory.
+"""Time and peak memory of a command: `python -m benchmarks.memory_peak COMMAND ...`.
 
-Memory is what all processes hold together, MemTotal less MemAvailable, sampled each second: what processes share counts
-once. Run nothing else on the machine.
+Memory is that of all processes of the machine, MemTotal minus MemAvailable, sampled each second; shared memory counts
+once. Run no other programs on the machine.
 """
 
 import argparse
@@ -22,9 +22,9 @@ class Measured:
     """The cost of a command.
 
     Attributes:
-        status: its exit status.
-        seconds: wall time.
-        cpu_seconds: of all its processes that have ended.
+        status: the exit status.
+        seconds: the wall time.
+        cpu_seconds: the CPU time of all its processes that have ended.
         before, peak: memory in use, in GiB.
         peak_at: seconds from the start to the peak.
     """
@@ -44,14 +44,14 @@ class Measured:
 
 
 def memory_in_use() -> float:
-    """Return the memory that processes hold, in GiB."""
+    """Return the memory in use, in GiB."""
     lines = (line.split() for line in MEMINFO.read_text().splitlines())
     values = {name.rstrip(":"): int(value) for name, value, *_ in lines}
     return (values["MemTotal"] - values["MemAvailable"]) / GIB
 
 
-def measured(command: Sequence[str], *, interval: float = 1.0) -> Measured:
-    """Run a command, with the standard streams of this process, and sample memory until it ends."""
+def measure(command: Sequence[str], *, interval: float = 1.0) -> Measured:
+    """Run a command with the standard streams of this process, and sample memory until it ends."""
     before = memory_in_use()
     peak, peak_at = before, 0.0
     started = time.perf_counter()
@@ -75,7 +75,7 @@ def measured(command: Sequence[str], *, interval: float = 1.0) -> Measured:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Create the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory_peak", description=__doc__)
     parser.add_argument("command", nargs=argparse.REMAINDER, help="such as: make test")
     return parser
@@ -85,6 +85,6 @@ if __name__ == "__main__":
     arguments = parser().parse_args()
     if not arguments.command:
         sys.exit("expected a command, such as: python -m benchmarks.memory_peak make test")
-    result = measured(arguments.command)
+    result = measure(arguments.command)
     print(result, file=sys.stderr)
     sys.exit(result.status)

@@ -1,4 +1,4 @@
-"""Where the sentence pairs of Multi30k, English and German, stand, which several benchmarks read."""
+"""The English and German sentence pairs of Multi30k, for several benchmarks."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ SIZES = {"hidden_dim": 128, "num_layers": 4, "num_heads": 4, "intermediate_dim":
 
 
 def folder() -> Path:
-    """The folder with train.en, train.de, val.en and val.de: the variable MULTI30K, or ../shared/data/multi30k."""
+    """Return the folder with train.en, train.de, val.en and val.de: MULTI30K, or ../shared/data/multi30k."""
     path = Path(os.environ.get("MULTI30K", "../shared/data/multi30k"))
     if not (path / "train.en").is_file():
         sys.exit(f"no train.en in {path}: set the environment variable MULTI30K to the folder of Multi30k")
@@ -16,12 +16,12 @@ def folder() -> Path:
 
 
 def lines(name: str, count: int | None = None) -> list[str]:
-    """The first lines of one of the files, or all."""
+    """Return the first lines of a file, or all."""
     return (folder() / name).read_text(encoding="utf-8").split("\n")[:count]
 
 
 def marian_config(vocabulary_size: int, *, start_id: int, end_id: int) -> dict:
-    """The arguments of transformers.MarianConfig for a model of the same sizes."""
+    """Return the arguments of transformers.MarianConfig for a model of the same sizes."""
     sides = {
         f"{side}_{name}": SIZES[size]
         for side in ("encoder", "decoder")

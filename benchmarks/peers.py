@@ -1,6 +1,6 @@
-"""Peers are run in processes of their own: PyTorch and TensorFlow do not share one well.
+"""Peers in separate processes, because PyTorch and TensorFlow conflict in one process.
 
-They need not share an environment: TORCH_PYTHON may name the Python of one with torch, transformers, scikit-learn.
+TORCH_PYTHON may name the Python of another environment with torch, transformers and scikit-learn.
 """
 
 import functools
@@ -13,13 +13,13 @@ TORCH_PYTHON = os.environ.get("TORCH_PYTHON", sys.executable)
 
 @functools.cache
 def has_transformers() -> bool:
-    """Whether transformers can be compared with: with torch, it is not among what tfattn needs."""
+    """Return whether transformers and torch, which tfattn does not require, are installed."""
     command = [TORCH_PYTHON, "-c", "import torch, transformers"]
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def last_line(script: str, *arguments: object) -> str:
-    """What a Python script prints last."""
+    """Run a Python script and return the last line of its output."""
     python = TORCH_PYTHON if "torch" in script else sys.executable
     command = [python, "-c", script, *map(str, arguments)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

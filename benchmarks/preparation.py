@@ -1,13 +1,13 @@
-"""Rows per second from a CSV to shuffled records, and the memory that it takes: `tfattn prepare`, and others.
+"""Rows per second from a CSV to shuffled records, and memory: `tfattn prepare` and peers.
 
     python -m benchmarks.preparation --rows 200000 --peer PYTHON --old TREE
     python -m benchmarks.preparation --rows 10000000 --rounds 1
 
-The rows are sentences of GLUE SST-2, sorted by class. Everybody reads the same file, cuts texts into the same
-vocabulary's word pieces and writes them: ours with one process and with two, PYTHON (one that has `datasets` and
-`tokenizers`) as Arrow files, TREE (another state of this repository) with its own code. Each runs in processes of its
-own, in turn. Said are the medians of wall time and of the processor's time, starts included, and the highest memory of
-all processes together: what they share counts once.
+The rows are sentences of GLUE SST-2, sorted by class. All candidates read the same file, tokenize with the same
+vocabulary and write the result: tfattn with one process and with two, PYTHON (with `datasets` and `tokenizers`) as
+Arrow files, TREE (another state of this repository) with its own code. Candidates run in separate processes, in turn.
+The results are the medians of wall time and CPU time, start-up included, and the peak memory of all processes; shared
+memory counts once.
 """
 
 import argparse
@@ -52,7 +52,7 @@ tokenizer = tokenizers.BertWordPieceTokenizer(vocabulary, lowercase=True)
 tokenizer.enable_truncation(64)
 def encoded(batch):
     found = tokenizer.encode_batch(batch["text"])
-    return {"input_ids": [one.ids for one in found], "segment_ids": [one.type_ids for one in found]}
+    return {"input_ids": [encoding.ids for encoding in found], "segment_ids": [encoding.type_ids for encoding in found]}
 rows = datasets.load_dataset("csv", data_files=path, cache_dir=target + "/cache")["train"].class_encode_column("label")
 parts = rows.train_test_split(test_size=0.01, seed=7, stratify_by_column="label")
 for name, part in parts.items():
@@ -63,7 +63,7 @@ for name, part in parts.items():
 
 @dataclass(frozen=True)
 class Run:
-    """What a command took: seconds of the clock and of the processor, and bytes of memory."""
+    """The cost of a command: seconds of wall time and CPU time, and bytes of memory."""
 
     wall: float
     cpu: float
@@ -71,7 +71,7 @@ class Run:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Create the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -83,13 +83,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: argparse.Namespace) -> list[Table]:
-    """Write the rows, and run everybody on them round after round."""
+    """Write the rows, and run all candidates in each round."""
     with tempfile.TemporaryDirectory() as scratch:
         candidates = _candidates(Path(scratch), arguments)
         runs: dict[str, list[Run]] = {name: [] for name in candidates}
         for _ in range(arguments.rounds):
             for name, (command, tree) in candidates.items():
-                runs[name].append(measured(command, tree, Path(tempfile.mkdtemp(dir=scratch))))
+                runs[name].append(measure(command, tree, Path(tempfile.mkdtemp(dir=scratch))))
     rows = []
     for name, some in runs.items():
         wall, cpu = (statistics.median(getattr(run, what) for run in some) for what in ("wall", "cpu"))
@@ -101,7 +101,7 @@ def main(arguments: argparse.Namespace) -> list[Table]:
 
 
 def _candidates(scratch: Path, arguments: argparse.Namespace) -> dict[str, tuple[list[str], Path]]:
-    """Return the commands, each with the tree whose code it runs; `{}` in one stands for an empty folder."""
+    """Return the commands, each with the tree of its code; `{}` in a command is replaced by an empty folder."""
     here = Path(__file__).parent.parent
     rows, pipeline, vocabulary = scratch / "rows.csv", scratch / "pipeline.yaml", pretrained.open("minilm").vocabulary
     write(rows, arguments.rows)
@@ -121,7 +121,7 @@ def _candidates(scratch: Path, arguments: argparse.Namespace) -> dict[str, tuple
 
 
 def write(path: Path, count: int) -> None:
-    """Write rows, sorted by class; every text is another one."""
+    """Write rows with distinct texts, sorted by class."""
     drawn, phrases = random.Random(1), [text.replace('"', "") for text, _ in sst2.rows(PHRASES)]
     with open(path, "w", encoding="utf-8") as file:
         file.write("id,text,label\n")
@@ -129,8 +129,8 @@ def write(path: Path, count: int) -> None:
             file.write(f'{row},"{drawn.choice(phrases)} {row}",{CLASSES[row * len(CLASSES) // count]}\n')
 
 
-def measured(command: list[str], tree: Path, folder: Path) -> Run:
-    """Run a command in a folder of its own, and watches all processes that come of it."""
+def measure(command: list[str], tree: Path, folder: Path) -> Run:
+    """Run a command in its own folder, and monitor all its processes."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "TF_CPP_MIN_LOG_LEVEL": "2"}
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [part.replace("{}", str(folder)) if part == "{}" else part for part in command]
@@ -146,7 +146,7 @@ def measured(command: list[str], tree: Path, folder: Path) -> Run:
 
 
 def _family(process: int) -> list[int]:
-    """List a process and all that it has started."""
+    """List a process and all its descendants."""
     try:
         tasks = list(Path(f"/proc/{process}/task").iterdir())
         children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
@@ -156,7 +156,7 @@ def _family(process: int) -> list[int]:
 
 
 def _memory(process: int) -> int:
-    """Return the bytes of a process; of what it shares with others, its part."""
+    """Return the memory of a process in bytes, with its share of shared memory."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has ended

@@ -1,8 +1,8 @@
-"""One step of masked language modelling, ours and the peers', in tokens per second that are no padding; and packed.
+"""A step of masked language modeling compared with peers, in tokens per second without padding; and with packing.
 
-All see the same rows: nine of ten as long as a row can be, the others of any length, as BERT's own data are. Each does
-what its own training does: ours runs its loop on a device for each core, as pipelines do, KerasHub gathers the masked
-places as we do, transformers scores every token.
+All candidates have the same rows: nine of ten have the maximum length, the others any length, as in BERT's data. Each
+candidate trains as it usually does: tfattn with a device per core, as pipelines do; KerasHub gathers the masked
+positions, as tfattn does; transformers computes the scores of all tokens.
 """
 
 import json
@@ -25,12 +25,12 @@ FRACTION = 0.15
 
 
 def main() -> Iterator[Table]:
-    """Measure padded rows beside the peers, then texts of all lengths padded and packed."""
+    """Measure padded rows and peers, then texts of all lengths, padded and packed."""
     precision = fastest()[0]
     keras.config.set_dtype_policy(POLICIES[precision])
     features = batch(lengths())
     tokens = int(features["padding_mask"].sum())
-    seconds = {"tfattn": ours("Bert", features), **medians({"keras_hub": kerashub(features)}, rounds=ROUNDS)}
+    seconds = {"tfattn": run_tfattn("Bert", features), **medians({"keras_hub": kerashub(features)}, rounds=ROUNDS)}
     if peers.has_transformers():
         seconds["transformers + torch"] = transformers(features, precision)
     sizes = f"BERT-Mini, {VOCABULARY:,} tokens, {BATCH} rows of up to {LENGTH}"
@@ -40,26 +40,26 @@ def main() -> Iterator[Table]:
 
 
 def packing(precision: str) -> Iterator[Table]:
-    """Measure texts of all lengths, a row each and several to a row."""
+    """Measure texts of all lengths, one or several per row."""
     texts = np.random.default_rng(1).integers(8, LENGTH // 2, 4 * BATCH)
     padded, packed = batch(texts), batch(texts, is_packed=True)
     tokens = int(padded["padding_mask"].sum())
     assert tokens == packed["padding_mask"].sum()
     for name in ENCODERS:
-        seconds = {"packed": ours(name, packed), "padded": ours(name, padded)}
+        seconds = {"packed": run_tfattn(name, packed), "padded": run_tfattn(name, padded)}
         shapes = f"{len(packed['token_ids'])} x {LENGTH} packed, {len(texts)} x {padded['token_ids'].shape[1]} padded."
         title = f"texts of 8 to {LENGTH // 2} tokens, {name}, {precision}"
         yield comparison(title, seconds, unit="tokens", amount=tokens, notes=(shapes,))
 
 
 def lengths() -> np.ndarray:
-    """Draw the lengths of rows, (32,): as BERT's data tool does, with short ones among the full."""
+    """Sample the lengths of rows, (32,), as BERT's data tool does: short rows among full rows."""
     draw = np.random.default_rng(0)
     return np.where(draw.random(BATCH) < 0.1, draw.integers(8, LENGTH, BATCH), LENGTH)
 
 
 def batch(lengths: np.ndarray, *, is_packed: bool = False) -> dict[str, np.ndarray]:
-    """Return random texts of these lengths with some tokens hidden, a row each or packed one behind the other."""
+    """Return random texts of these lengths with masked tokens, one per row or packed."""
     draw = np.random.default_rng(2)
     rows: list[list[int]] = []
     for length in lengths.tolist():
@@ -93,7 +93,7 @@ def batch(lengths: np.ndarray, *, is_packed: bool = False) -> dict[str, np.ndarr
     }
 
 
-def ours(encoder: str, features: dict[str, np.ndarray]) -> float:
+def run_tfattn(encoder: str, features: dict[str, np.ndarray]) -> float:
     """Return the median seconds of a step."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "batch.npz", **features)
@@ -110,7 +110,7 @@ print(pretraining_step.seconds(*sys.argv[1:]))
 def kerashub(features):
     backbone = keras_hub.models.BertBackbone(vocabulary_size=VOCABULARY, max_sequence_length=512, **SIZES)
     model = keras_hub.models.BertMaskedLM(backbone, preprocessor=None)
-    # Without XLA, which is slower on CPUs: the peer at its best.
+    # Without XLA, which is slower on CPUs.
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.AdamW(1e-4, weight_decay=0.01), loss, jit_compile=False)
     inputs = {name: features[name] for name in ("token_ids", "padding_mask", "segment_ids")}
@@ -119,7 +119,7 @@ def kerashub(features):
 
 
 def transformers(features, precision) -> float:
-    """Median seconds of a step."""
+    """Return the median seconds of a step."""
     labels = np.full(features["token_ids"].shape, -100)
     counted = features["masked_lm_weights"] > 0
     rows = np.nonzero(counted)[0]

@@ -1,11 +1,11 @@
-"""Examples per second to pre-train BERT on: `tfattn create-pretraining-data`, and google-research/bert's own script.
+"""Examples per second for BERT pre-training: `tfattn create-pretraining-data` and the script of google-research/bert.
 
     python -m benchmarks.pretraining_data --peer BERT --copies 2
 
-Both read the same text, one sentence a line and a blank line after every 20, write the same layout with the same
-options, and start anew, in turn. BERT is a folder with create_pretraining_data.py and tokenization.py of that
-repository. Said are the medians of wall time with and without the start, which is the time for a few lines of text, the
-highest memory of all processes together, and what the examples hold.
+Both read the same text, with a sentence per line and a blank line after every 20, and write the same layout with the
+same options, in turn. BERT is a folder with create_pretraining_data.py and tokenization.py of that repository. The
+results are the medians of wall time with and without start-up, which is the time for a few lines of text, the peak
+memory of all processes, and the statistics of the examples.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import results
-from benchmarks.preparation import Run, measured
+from benchmarks.preparation import Run, measure
 from benchmarks.results import Table
 from tfattn import pretrained
 
@@ -29,7 +29,7 @@ TEXT = Path(os.environ.get("SENTENCES", "../shared/data/word2vec/brown.txt.gz"))
 SENTENCES_PER_DOCUMENT, FEW = 20, 100
 LENGTH, PREDICTIONS = 128, 20
 OPTIONS = {"max_seq_length": LENGTH, "max_predictions_per_seq": PREDICTIONS, "random_seed": 7, "do_lower_case": True}
-# Their script is for TensorFlow 1, whose names TensorFlow 2 still has.
+# The script is for TensorFlow 1; TensorFlow 2 still has the names.
 PEER = """
 import runpy, sys
 import tensorflow.compat.v1 as tensorflow
@@ -49,10 +49,10 @@ SPECS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Create the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", help="a folder with create_pretraining_data.py and tokenization.py")
-    parser.add_argument("--copies", type=int, default=1, help="of the text, one after the other")
+    parser.add_argument("--copies", type=int, default=1, help="copies of the text")
     parser.add_argument("--dupe-factor", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     results.add_option(parser)
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: argparse.Namespace) -> list[Table]:
-    """Write the text, and run both on it round after round."""
+    """Write the text, and run both candidates in each round."""
     with tempfile.TemporaryDirectory() as scratch:
         text, few = Path(scratch) / "text.txt", Path(scratch) / "few.txt"
         write(text, arguments.copies)
@@ -72,7 +72,7 @@ def main(arguments: argparse.Namespace) -> list[Table]:
             start = _run(command, few, Path(scratch) / "few.tfrecord")
             whole = _run(command, text, output)
             runs[name].append((whole, start, sum(1 for _ in tf.data.TFRecordDataset(str(output)))))
-        held = [_held(name, _output(scratch, name, 0)) for name in commands]
+        held = [_statistics(name, _output(scratch, name, 0)) for name in commands]
         size = text.stat().st_size
     rates, rows = [], []
     for name, some in runs.items():
@@ -102,17 +102,17 @@ def main(arguments: argparse.Namespace) -> list[Table]:
             notes=[f"tfattn makes {ratio}"] * (len(rows) > 1),
         ),
         Table(
-            title="What the examples hold, with one standard error",
+            title="Statistics of the examples, with one standard error",
             columns=["", "hidden of all tokens", "masks of those", "random tokens", "kept", "random second texts"],
             rows=held,
         ),
     ]
 
 
-def write(path: Path, copies: int, most: int | None = None) -> None:
-    """Write sentences, and a blank line after some of them."""
+def write(path: Path, copies: int, limit: int | None = None) -> None:
+    """Write sentences, with blank lines after some of them."""
     with gzip.open(TEXT, "rt", encoding="utf-8") as lines:
-        sentences = [line.strip() for line in itertools.islice(lines, most)]
+        sentences = [line.strip() for line in itertools.islice(lines, limit)]
     with open(path, "w", encoding="utf-8") as file:
         for _ in range(copies):
             for begin in range(0, len(sentences), SENTENCES_PER_DOCUMENT):
@@ -131,25 +131,25 @@ def _commands(arguments: argparse.Namespace) -> dict[str, list[str]]:
 
 def _run(command: list[str], text: Path, output: Path) -> Run:
     tree = Path(__file__).parent.parent
-    return measured([*command, f"--input_file={text}", f"--output_file={output}"], tree, output.parent)
+    return measure([*command, f"--input_file={text}", f"--output_file={output}"], tree, output.parent)
 
 
 def _output(scratch: str, name: str, number: int) -> Path:
     return Path(scratch) / f"{name.replace('/', '_')}_{number}.tfrecord"
 
 
-def _held(name: str, path: Path) -> list[str]:
-    """Measure the fractions that are drawn."""
+def _statistics(name: str, path: Path) -> list[str]:
+    """Compute the fractions of masked tokens and next sentences."""
     hidden = tokens = masks = kept = random = records = 0
     mask = pretrained.open("minilm").vocabulary.read_text(encoding="utf-8").split("\n").index("[MASK]")
     for batch in tf.data.TFRecordDataset(str(path)).batch(4096):
         values = {name: value.numpy() for name, value in tf.io.parse_example(batch, SPECS).items()}
-        told = values["masked_lm_weights"] > 0
-        shown = np.take_along_axis(values["input_ids"], values["masked_lm_positions"], axis=1)[told]
+        is_masked = values["masked_lm_weights"] > 0
+        shown = np.take_along_axis(values["input_ids"], values["masked_lm_positions"], axis=1)[is_masked]
         masks += (shown == mask).sum()
-        kept += (shown == values["masked_lm_ids"][told]).sum()
-        hidden, tokens = hidden + told.sum(), tokens + values["input_mask"].sum()
-        random, records = random + values["next_sentence_labels"].sum(), records + len(told)
+        kept += (shown == values["masked_lm_ids"][is_masked]).sum()
+        hidden, tokens = hidden + is_masked.sum(), tokens + values["input_mask"].sum()
+        random, records = random + values["next_sentence_labels"].sum(), records + len(is_masked)
     of_hidden = [(count, hidden) for count in (masks, hidden - masks - kept, kept)]
     counts = [(hidden, tokens), *of_hidden, (random, records)]
     return [name, *(_fraction(count / total, total) for count, total in counts)]

@@ -1,4 +1,4 @@
-"""A step of language modelling by our own loop, as pipelines train: on a device for each core."""
+"""A step of language modeling in our training loop, as in pipelines: a device per core."""
 
 import statistics
 import time
@@ -22,7 +22,7 @@ from tfattn.training.step import TrainingStep
 
 VOCABULARY = 8000
 SIZES = {"hidden_dim": 256, "num_layers": 4, "num_heads": 4, "intermediate_dim": 1024}  # BERT-Mini
-# With gates, as many weights.
+# With gates and the same number of weights.
 MODERN = {**SIZES, "intermediate_dim": 684, "dropout": 0.1, "attention_dropout": 0.1}
 GPT = {"hidden_dim": 768, "num_layers": 12, "num_heads": 12, "intermediate_dim": 3072}  # GPT-2, 124M
 GPT_VOCABULARY = 50257
@@ -36,12 +36,12 @@ ROUNDS = 10
 
 
 def seconds(name: str, features: Path, rounds: int | str = ROUNDS) -> float:
-    """Return the median seconds of a step; call it in a process of its own, which it divides into devices.
+    """Return the median seconds of a step; requires its own process, which it divides into devices.
 
     Args:
-        name: one of TASKS.
+        name: a name of TASKS.
         features: an .npz of a batch.
-        rounds: how many steps, after one that does not count.
+        rounds: the number of steps, after a first step that is not counted.
     """
     rounds = int(rounds)
     runtime = Runtime(logical_devices="cores").start()
@@ -64,7 +64,9 @@ def seconds(name: str, features: Path, rounds: int | str = ROUNDS) -> float:
         seed=7,
     )
     loop, counters, times = TrainingLoop(step, runtime), Counters(), []
-    batches = iter(tf.data.Dataset.from_tensor_slices(divided(dict(np.load(features)), runtime.num_replicas)).repeat())
+    batches = iter(
+        tf.data.Dataset.from_tensor_slices(divide_rows(dict(np.load(features)), runtime.num_replicas)).repeat()
+    )
     for _ in range(1 + rounds):
         started = time.perf_counter()
         counters = loop(batches, counters, limit=1, stop=False).counters
@@ -72,8 +74,8 @@ def seconds(name: str, features: Path, rounds: int | str = ROUNDS) -> float:
     return statistics.median(times[1:])
 
 
-def divided(batch: dict[str, np.ndarray], parts: int) -> dict[str, np.ndarray]:
-    """Divide rows into equal parts (parts, n, ...), filled up with copies of the first that weigh nothing."""
+def divide_rows(batch: dict[str, np.ndarray], parts: int) -> dict[str, np.ndarray]:
+    """Divide rows into equal parts (parts, n, ...), padded with copies of the first row with weight 0."""
     rows = len(batch[WEIGHTS])
     filled = np.arange(-(-rows // parts) * parts)
     real = filled < rows

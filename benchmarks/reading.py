@@ -1,4 +1,4 @@
-"""Records per second from TFRecord files to padded batches: ours, and the usual pipelines of tf.data."""
+"""Records per second from TFRecord files to padded batches, compared with pipelines of tf.data."""
 
 import tempfile
 from pathlib import Path
@@ -10,7 +10,7 @@ from benchmarks.results import Table
 from benchmarks.timing import comparison, medians
 from tfattn import files
 from tfattn.data.batching import Batching
-from tfattn.data.encoding import Feature, described
+from tfattn.data.examples.encoding import Feature, described
 from tfattn.data.reader import Reader
 from tfattn.data.records import write_records
 
@@ -28,7 +28,7 @@ SPEC = {
 
 
 def main() -> list[Table]:
-    """Read one shuffled epoch over rows of 128 tokens; peers shuffle with a buffer of 10,000."""
+    """Read a shuffled epoch of rows of 128 tokens; peers have a shuffle buffer of 10,000."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "data"
         write(folder)
@@ -47,7 +47,7 @@ def main() -> list[Table]:
 
 
 def write(folder: Path) -> None:
-    """Random rows, all of one length, so that every pipeline does the same work."""
+    """Write random rows of equal length, so that all pipelines do the same work."""
     random = np.random.default_rng(0)
     ids = random.integers(1000, 30000, (ROWS, LENGTH)).tolist()
     examples = ({"input_ids": row, "segment_ids": [0] * LENGTH, "label_ids": 1} for row in ids)
@@ -57,6 +57,6 @@ def write(folder: Path) -> None:
 
 
 def exhaust(dataset: tf.data.Dataset) -> None:
-    """Reads a data set to its end."""
+    """Read a data set to its end."""
     for _ in dataset:
         pass

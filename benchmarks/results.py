@@ -1,7 +1,7 @@
-"""benchmarks/RESULTS.md: what was measured, by which command, when and on which machine.
+"""The file benchmarks/RESULTS.md: results with their command, date and machine.
 
-A benchmark returns tables. `publish` prints them and, with `--record`, puts them in the place of what the same command
-recorded before. All else in the file is written by hand and stays.
+A benchmark returns tables. `publish` prints them and, with `--record`, replaces the earlier tables of the same command.
+All other text in the file is written by hand and unchanged.
 """
 
 import argparse
@@ -19,12 +19,12 @@ END = "<!-- end -->"
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Measurements, a row for each candidate; as text it is a table of Markdown.
+    """A table of results with a row per candidate, converted to Markdown by `str`.
 
     Args:
-        title: what was measured, in one line.
-        columns: the heads of the columns, that of the candidates first.
-        rows: a cell for each column.
+        title: a line that names the measurement.
+        columns: the column headers, first the candidates.
+        rows: the cells of each row.
         notes: sentences below the table.
     """
 
@@ -44,22 +44,22 @@ class Table:
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
-    """Let a benchmark's command line take `--record`."""
+    """Add `--record` to the command line of a benchmark."""
     parser.add_argument(RECORD, action="store_true", help=f"write the tables to {RESULTS.parent.name}/{RESULTS.name}")
 
 
 def own_command() -> str:
-    """Return the command that runs in this process, without `--record`."""
+    """Return the command of this process, without `--record`."""
     module = sys.modules["__main__"].__spec__.name.removesuffix(".__main__")
     return " ".join(["python -m", module, *(word for word in sys.argv[1:] if word != RECORD)])
 
 
 def publish(tables: Iterable[Table], *, command: str, record: bool) -> None:
-    """Print tables as they come, and record them once all are there.
+    """Print tables as they are computed, and record them at the end.
 
     Args:
-        tables: what a benchmark measures, maybe while it is at it.
-        command: the command that measures it.
+        tables: the tables, possibly computed on iteration.
+        command: the command that measures them.
         record: whether to write them to RESULTS.md.
     """
     seen = []
@@ -68,17 +68,17 @@ def publish(tables: Iterable[Table], *, command: str, record: bool) -> None:
         seen.append(table)
     if record:
         text = RESULTS.read_text(encoding="utf-8")
-        RESULTS.write_text(recorded(text, seen, command=command, where=_day_and_machine()), encoding="utf-8")
+        RESULTS.write_text(replace_section(text, seen, command=command, where=_day_and_machine()), encoding="utf-8")
 
 
-def recorded(text: str, tables: Sequence[Table], *, command: str, where: str) -> str:
-    """Return a text of results in which a command's tables stand in the place of those that it recorded before.
+def replace_section(text: str, tables: Sequence[Table], *, command: str, where: str) -> str:
+    """Return the text of the results file with new tables of a command.
 
     Args:
-        text: of the file; a command that it does not know comes last.
-        tables: what was measured.
-        command: by which they are found.
-        where: the day and the machine.
+        text: the text of the file; an unknown command is appended.
+        tables: the new tables.
+        command: the command, which identifies the tables.
+        where: the date and the machine.
     """
     begin = f"<!-- {command} -->"
     section = "\n\n".join([begin, f"```sh\n{command}\n```", where, *map(str, tables), END])
@@ -100,5 +100,5 @@ def _day_and_machine() -> str:
     from tfattn.training.precision import fastest
     from tfattn.training.runtime import num_cores
 
-    machine = f"{device(1)}, {num_cores()} cores, {fastest()[0]} where not said otherwise, TensorFlow {tf.__version__}"
+    machine = f"{device(1)}, {num_cores()} cores, {fastest()[0]} unless stated otherwise, TensorFlow {tf.__version__}"
     return f"{datetime.date.today()}: {machine}."

@@ -1,4 +1,4 @@
-"""Runs of pipelines in processes of their own, for benchmarks that compare them."""
+"""Pipeline runs in separate processes, for benchmarks."""
 
 import argparse
 import contextlib
@@ -13,11 +13,11 @@ from tfattn import files
 
 
 def parser(module: str, about: str) -> argparse.ArgumentParser:
-    """Return what reads the command line of a benchmark that runs pipelines with several seeds.
+    """Create the parser of the command line of a benchmark that runs pipelines with several seeds.
 
     Args:
         module: the benchmark.
-        about: its docstring, of which the first line is shown.
+        about: its docstring; the first line is shown.
     """
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about.splitlines()[0])
     parser.add_argument("pipelines", nargs="+", metavar="PIPELINE:METRIC")
@@ -28,8 +28,8 @@ def parser(module: str, about: str) -> argparse.ArgumentParser:
 
 
 @contextlib.contextmanager
-def evaluated(pipeline: str, overrides: Sequence[str]) -> Iterator[Path]:
-    """Run a pipeline up to its evaluation; yield the folder of the run, which is removed when the block ends."""
+def evaluated_run(pipeline: str, overrides: Sequence[str]) -> Iterator[Path]:
+    """Run a pipeline up to its evaluation; yield the folder of the run, which is removed at the end of the block."""
     with tempfile.TemporaryDirectory() as folder:
         options = [word for override in [*overrides, f"runs_folder={folder}"] for word in ("--set", override)]
         command = [sys.executable, "-m", "tfattn", "evaluate", pipeline, *options]
@@ -40,6 +40,6 @@ def evaluated(pipeline: str, overrides: Sequence[str]) -> Iterator[Path]:
         yield run
 
 
-def metrics_of(run: Path) -> dict[str, int | float]:
-    """Read the metrics of a run by its folder."""
+def read_metrics(run: Path) -> dict[str, int | float]:
+    """Read the metrics of a run from its folder."""
     return files.read_json(run / "metrics.json", dict[str, int | float])

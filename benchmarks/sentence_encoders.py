@@ -1,16 +1,16 @@
-"""Encoders of sentences beside each other: `python -m benchmarks.sentence_encoders ELMO TASK:METRIC ...`.
+"""A comparison of sentence encoders: `python -m benchmarks.sentence_encoders ELMO TASK:METRIC ...`.
 
-A bidirectional LSTM, `pipelines/TASK_bilstm.yaml`, with attention, over an ELMo, a BERT from nothing, and MiniLM
-fine-tuned as `pipelines/TASK.yaml` says. All get the same rows; recipes are fixed, and the rows that measure choose
-nothing. ELMO is an export, or a published folder.
+The encoders are a bidirectional LSTM with attention, `pipelines/TASK_bilstm.yaml`, alone and on an ELMo, a BERT from
+scratch, and MiniLM fine-tuned by `pipelines/TASK.yaml`. All have the same rows and fixed recipes; the evaluated rows
+are not used for selection. ELMO is an export, or a published folder.
 
     python -m benchmarks.sentence_encoders saved_models/elmo_small cola:matthews_correlation mrpc:f1/1 rte:accuracy
-    python -m benchmarks.sentence_encoders saved_models/elmo_small sst2:accuracy \\
+    python -m benchmarks.sentence_encoders saved_models/elmo_small sst2:accuracy \
         --set data.source.path=data/SST-2/whole_sentences.tsv
 
-With `--tagging PIPELINE` also frozen features of the ELMo beside frozen vectors of words, `--vectors`, under one head:
+`--tagging PIPELINE` also compares frozen features of the ELMo with frozen word vectors, `--vectors`:
 
-    python -m benchmarks.sentence_encoders saved_models/elmo_small --tagging pipelines/conll2003_ner_bilstm.yaml \\
+    python -m benchmarks.sentence_encoders saved_models/elmo_small --tagging pipelines/conll2003_ner_bilstm.yaml \
         --vectors words.vec
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import results, runs
-from benchmarks.paired import ahead
+from benchmarks.paired import paired_difference
 from benchmarks.results import Table
 
 BERT = (
@@ -35,7 +35,7 @@ BERT = (
 
 
 def encoders(task: str, elmo: str) -> dict[str, tuple[str, Sequence[str]]]:
-    """Return what trains each encoder, by its name: a pipeline, and what is set in it."""
+    """Return the pipeline and the overrides of each encoder, by name."""
     bilstm, attention, below = f"pipelines/{task}_bilstm.yaml", "model.attention=true", f"model.elmo.pretrained={elmo}"
     return {
         "BiLSTM": (bilstm, []),
@@ -48,45 +48,45 @@ def encoders(task: str, elmo: str) -> dict[str, tuple[str, Sequence[str]]]:
 
 
 def sentences(arguments: argparse.Namespace) -> Table:
-    """Train every encoder for every task, with one seed after the other."""
+    """Train every encoder for every task, with each seed."""
     rows: dict[str, list[str]] = {}
     for named in arguments.tasks:
         task, _, metric = named.partition(":")
         for name, (pipeline, overrides) in encoders(task, arguments.elmo).items():
-            found = _measured(pipeline, [*overrides, *arguments.set], metric, arguments.seeds)
+            found = _measure(pipeline, [*overrides, *arguments.set], metric, arguments.seeds)
             rows.setdefault(name, [name]).append(f"{found.mean():.4f} ({found.min():.4f} to {found.max():.4f})")
     columns = ["", *(named.replace(":", ", ") for named in arguments.tasks)]
     return Table(title=f"Encoders of sentences, {arguments.seeds} seeds", columns=columns, rows=[*rows.values()])
 
 
 def words(arguments: argparse.Namespace) -> Table:
-    """Train one head over frozen features of words, of an ELMo and of a table of vectors."""
+    """Train the same head on frozen features of words, of an ELMo and of a table of vectors."""
     features = {
         "ELMo": ["model.embedding_dim=null", f"model.elmo={{pretrained: {arguments.elmo}}}"],
         "vectors of words": [f"model.embeddings={{from: {arguments.vectors}}}", "model.trains_embeddings=false"],
     }
     found = {
-        name: _measured(arguments.tagging, [*overrides, *arguments.set], "f1", arguments.seeds)
+        name: _measure(arguments.tagging, [*overrides, *arguments.set], "f1", arguments.seeds)
         for name, overrides in features.items()
     }
     own, other = found.values()
-    row = [Path(arguments.tagging).stem, f"{own.mean():.4f}", f"{other.mean():.4f}", ahead(own, other)]
-    columns = ["f1, frozen features under one head", *found, "ahead by (95 % interval)"]
+    row = [Path(arguments.tagging).stem, f"{own.mean():.4f}", f"{other.mean():.4f}", paired_difference(own, other)]
+    columns = ["f1, frozen features under the same head", *found, "difference (95 % interval)"]
     return Table(title=f"Frozen features of words, {arguments.seeds} seeds", columns=columns, rows=[row])
 
 
-def _measured(pipeline: str, overrides: Sequence[str], metric: str, seeds: int) -> np.ndarray:
-    """Run a pipeline with some seeds; return the metric of each."""
+def _measure(pipeline: str, overrides: Sequence[str], metric: str, seeds: int) -> np.ndarray:
+    """Run a pipeline with several seeds; return the metric of each run."""
     found = []
     for seed in range(1, seeds + 1):
-        with runs.evaluated(pipeline, [*overrides, f"seed={seed}"]) as run:
-            found.append(float(runs.metrics_of(run)[metric]))
+        with runs.evaluated_run(pipeline, [*overrides, f"seed={seed}"]) as run:
+            found.append(float(runs.read_metrics(run)[metric]))
         print(f"{pipeline}, {overrides[:1]}, seed {seed}: {found[-1]:.4f}", flush=True)
     return np.array(found)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Create the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sentence_encoders", description=__doc__.splitlines()[0])
     parser.add_argument("elmo", help="an export of an ELMo, or a published folder")
     parser.add_argument("tasks", nargs="*", metavar="TASK:METRIC", help="such as cola:matthews_correlation")

@@ -1,13 +1,12 @@
-"""GLUE SST-2: where its files stand, and a division of it by whole sentences.
+"""GLUE SST-2: its files, and a split by whole sentences.
 
-Its rows are phrases that were cut out of sentences. A row drawn at random shares phrases with training rows, and reads
-far better than a sentence that nobody has seen. Here whole sentences are kept aside, and no training row is a part of
-one of them:
+Rows of SST-2 are phrases of sentences. A random row shares phrases with training rows, and is easier than an unseen
+sentence. Here whole sentences are held out, and no training row is a phrase of a held-out sentence:
 
     python -m benchmarks.sst2 data/SST-2
 
-writes sentences.tsv, whose column `part` says `train` or `test`; validation.tsv, to choose a recipe on; and
-whole_sentences.tsv, the same as the first without the phrases, for models that are trained from nothing.
+writes sentences.tsv, with `train` or `test` in its column `part`; validation.tsv, for the selection of recipes; and
+whole_sentences.tsv, the same as sentences.tsv without the phrases, for models that are trained from scratch.
 """
 
 import csv
@@ -27,7 +26,7 @@ Words = tuple[str, ...]
 
 
 def folder() -> Path:
-    """The folder with train.tsv and dev.tsv: the environment variable SST2, or ../shared/data/glue/SST-2."""
+    """Return the folder with train.tsv and dev.tsv: the environment variable SST2, or ../shared/data/glue/SST-2."""
     path = Path(os.environ.get("SST2", "../shared/data/glue/SST-2"))
     if not (path / "train.tsv").is_file():
         sys.exit(f"no train.tsv in {path}: set the environment variable SST2 to the folder of GLUE SST-2")
@@ -35,17 +34,17 @@ def folder() -> Path:
 
 
 def rows(count: int) -> list[tuple[str, int]]:
-    """The first rows of the training file: text and label."""
+    """Return text and label of the first rows of the training file."""
     return [(text, int(label)) for text, label in _phrases(folder() / "train.tsv")[:count]]
 
 
 def divide(source: Path, target: Path) -> None:
-    """Writes the division by whole sentences.
+    """Write the split by whole sentences.
 
     Args:
-        source: the folder with train.tsv, dev.tsv, whose rows are phrases too, and sentences_train.tsv, which lists the
-            whole sentences.
-        target: the folder to write to.
+        source: the folder with train.tsv, dev.tsv, whose rows are also phrases, and sentences_train.tsv with the whole
+            sentences.
+        target: the output folder.
     """
     phrases = [row for name in ("train.tsv", "dev.tsv") for row in _phrases(source / name)]
     spelled = {_words(text): (text, label) for text, label in phrases}
@@ -70,13 +69,13 @@ def _phrases(path: Path) -> Rows:
 
 
 def _words(text: str) -> Words:
-    """What two spellings of a phrase have in common: no case, no punctuation, no names of brackets."""
+    """Normalize a phrase: without case, punctuation and names of brackets."""
     return tuple(word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in ("lrb", "rrb"))
 
 
 def _parts(words: Words) -> list[Words]:
-    places = range(len(words) + 1)
-    return [words[begin:end] for begin in places for end in places[begin + 1 :]]
+    positions = range(len(words) + 1)
+    return [words[start:end] for start in positions for end in positions[start + 1 :]]
 
 
 def _write(path: Path, parts: dict[str, Rows]) -> None:

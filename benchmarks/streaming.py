@@ -1,6 +1,6 @@
-"""Texts that stream: eight that start one after another beside one batch of eight, and the time to the first token.
+"""Streaming: eight texts that start one after another compared with a batch of eight, and time to first token.
 
-SmolLM2 (135M, its published weights, float32) on the built-in server; clients are threads that read events.
+SmolLM2 (135M, published weights, float32) on the built-in server; clients are threads that read events.
 """
 
 import itertools
@@ -33,16 +33,16 @@ CLIENTS, ASKED, SHORT = 8, 160, 16
 
 
 def main() -> list[Table]:
-    """Measure both on one server."""
+    """Measure both on the same server."""
     with tempfile.TemporaryDirectory() as folder:
         published.export(MODEL, folder=Path(folder))
-        (Path(folder) / "models.config").unlink()  # it names the folder as a container would see it
+        (Path(folder) / "models.config").unlink()  # the path of the folder inside a container
         with running(Path(folder), texts=CLIENTS, prefix_mib=0) as server:
-            return [joined(server), first_tokens(server)]
+            return [compare_with_batch(server), first_tokens(server)]
 
 
-def joined(server: Running) -> Table:
-    """Let texts start one after another, and write the same in one batch, in turn."""
+def compare_with_batch(server: Running) -> Table:
+    """Generate texts that start one after another, and the same texts in a batch, in turn."""
     rates: dict[str, list[float]] = {"one batch of 8": [], "8 streams, one after another": []}
     same = []
     for round_number in range(ROUNDS + 1):
@@ -50,9 +50,9 @@ def joined(server: Running) -> Table:
         whole, length = batch(server)
         seconds = [length / (time.perf_counter() - started)]
         started = time.perf_counter()
-        streams = staggered(server)
+        streams = start_staggered(server)
         seconds.append(sum(stream.length for stream in streams) / (time.perf_counter() - started))
-        if round_number:  # the first one warms
+        if round_number:  # the first round is a warm-up
             for times, rate in zip(rates.values(), seconds, strict=True):
                 times.append(rate)
             same += [stream.text == text for stream, text in zip(streams, whole, strict=True)]
@@ -69,7 +69,7 @@ def joined(server: Running) -> Table:
 
 
 def first_tokens(server: Running) -> Table:
-    """Let clients ask one text after another, and time the first token of each."""
+    """Send requests one after another from several clients, and measure the time to first token."""
     numbers, lock = itertools.count(), threading.Lock()
     waits: list[float] = []
 
@@ -79,7 +79,7 @@ def first_tokens(server: Running) -> Table:
                 number = next(numbers)
             if number >= ASKED:
                 return
-            waits.append(stream_of(server, number, SHORT).first_seconds)
+            waits.append(read_stream(server, number, SHORT).first_seconds)
 
     with ThreadPoolExecutor(CLIENTS) as pool:
         list(pool.map(ask, range(CLIENTS)))
@@ -94,7 +94,7 @@ def first_tokens(server: Running) -> Table:
 
 @dataclass(frozen=True)
 class Stream:
-    """A text that came in pieces, how many tokens it has, and when the first came."""
+    """A streamed text, its number of tokens, and the time of the first token."""
 
     text: str
     length: int
@@ -102,7 +102,7 @@ class Stream:
 
 
 def batch(server: Running) -> tuple[list[str], int]:
-    """Write all texts by one request to the plain signature; return them, and the number of their tokens."""
+    """Generate all texts by one request to the plain signature; return them, and their number of tokens."""
     request = PredictRequest(model_spec={"name": MODEL})
     texts = np.array([text.encode() for text in BEGINNINGS], object)
     seeds = np.arange(len(texts), dtype=np.int32)
@@ -115,19 +115,19 @@ def batch(server: Running) -> tuple[list[str], int]:
     return [text.decode() for text in written["text"]], int(written["length"].sum())
 
 
-def staggered(server: Running) -> Sequence[Stream]:
-    """Start a stream when the one before it has begun."""
+def start_staggered(server: Running) -> Sequence[Stream]:
+    """Start a stream when the stream before it has started."""
     with ThreadPoolExecutor(len(BEGINNINGS)) as pool:
         streams = []
         for number in range(len(BEGINNINGS)):
             has_begun = threading.Event()
-            streams.append(pool.submit(stream_of, server, number, NEW, has_begun))
+            streams.append(pool.submit(read_stream, server, number, NEW, has_begun))
             has_begun.wait()
         return [stream.result() for stream in streams]
 
 
-def stream_of(server: Running, number: int, length: int, has_begun: threading.Event | None = None) -> Stream:
-    """Ask for a text and read it as it comes."""
+def read_stream(server: Running, number: int, length: int, has_begun: threading.Event | None = None) -> Stream:
+    """Request a text and read its stream."""
     asked = {
         "model": MODEL,
         "prompt": BEGINNINGS[number % len(BEGINNINGS)],

@@ -1,10 +1,10 @@
-"""Tables: a pipeline of ours against scikit-learn's gradient boosting and logistic regression, on the same rows.
+"""Tables: a pipeline compared with gradient boosting and logistic regression of scikit-learn on the same rows.
 
     python -m benchmarks.tabular PIPELINE DATA [--seeds 5] [--splits 1] [--set KEY=VALUE ...]
 
-PIPELINE is a name under pipelines/, DATA its table. What trains and measures with us trains rivals: gradient boosting
-is tuned on it by cross-validation, for accuracy. All are measured on the rows that the pipeline keeps aside. With
-`--splits` there are as many different splits, and printed are the means, and how far ours lies from boosting.
+PIPELINE is a name under pipelines/, DATA its table. The peers are trained on our training and validation rows; gradient
+boosting is tuned on them by cross-validation for accuracy. All are evaluated on the held-out rows of the pipeline.
+`--splits` evaluates several splits, and prints the means and the difference to boosting.
 """
 
 import argparse
@@ -47,7 +47,7 @@ METRICS = ("accuracy", "sensitivity", "specificity", "roc_auc")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Create the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipeline")
     parser.add_argument("data", type=Path)
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: argparse.Namespace) -> list[results.Table]:
-    """Return metrics of each on the rows kept aside, and seconds of training."""
+    """Return the metrics of each candidate on the held-out rows, and the seconds of training."""
     path = Path(f"pipelines/{arguments.pipeline}.yaml")
     overrides = [f"data.source.path={arguments.data.absolute()}", *arguments.overrides]
     seed = resolve(path, overrides).values["seed"]
@@ -85,9 +85,10 @@ def main(arguments: argparse.Namespace) -> list[results.Table]:
 def _compared(path: Path, overrides: list[str], seeds: int, *, rivals: bool) -> dict[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as scratch:
         alone = [
-            _ours(path, [*overrides, "ensemble=null", f"training.seed={seed}"], Path(scratch)) for seed in range(seeds)
+            _run_tfattn(path, [*overrides, "ensemble=null", f"training.seed={seed}"], Path(scratch))
+            for seed in range(seeds)
         ]
-        together = _ours(path, overrides, Path(scratch))
+        together = _run_tfattn(path, overrides, Path(scratch))
         rows = {f"one model, mean of {seeds} seeds": _mean(alone), TOGETHER: together}
         if rivals:
             table = Table(path, overrides, together["folder"])
@@ -96,12 +97,12 @@ def _compared(path: Path, overrides: list[str], seeds: int, *, rivals: bool) -> 
 
 
 class Table:
-    """The rows of a pipeline's run as arrays: numbers, and categories as texts.
+    """The rows of a run as arrays: numbers, and categories as texts.
 
     Args:
         path: the pipeline file.
-        overrides: of it.
-        folder: the run's.
+        overrides: its overrides.
+        folder: the folder of the run.
     """
 
     def __init__(self, path: Path, overrides: list[str], folder: Path):
@@ -126,12 +127,12 @@ class Table:
 
 
 def boosting(table: Table) -> dict[str, Any]:
-    """HistGradientBoosting with native categories, tuned by random search."""
+    """Fit HistGradientBoosting with native categories, tuned by random search."""
     categories = [not is_number for is_number in table.numeric]
     coded = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=math.nan, max_categories=250)
     ready = make_column_transformer((coded, categories), remainder="passthrough")
-    places = list(range(sum(categories)))
-    model = HistGradientBoostingClassifier(categorical_features=places, random_state=0)
+    positions = list(range(sum(categories)))
+    model = HistGradientBoostingClassifier(categorical_features=positions, random_state=0)
     search = RandomizedSearchCV(
         make_pipeline(ready, model),
         {f"histgradientboostingclassifier__{name}": choice for name, choice in CHOICES.items()},
@@ -139,18 +140,20 @@ def boosting(table: Table) -> dict[str, Any]:
         cv=FOLDS,
         random_state=0,
     )
-    return _measured(search, table)
+    return _measure(search, table)
 
 
 def linear(table: Table) -> dict[str, Any]:
-    """Logistic regression on standardized numbers and one-hot categories."""
+    """Fit logistic regression on standardized numbers and one-hot categories."""
     numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     categories = OneHotEncoder(handle_unknown="ignore", min_frequency=5)
-    ready = make_column_transformer((numbers, table.numeric), (categories, [not one for one in table.numeric]))
-    return _measured(make_pipeline(ready, LogisticRegression(max_iter=5000)), table)
+    ready = make_column_transformer(
+        (numbers, table.numeric), (categories, [not is_numeric for is_numeric in table.numeric])
+    )
+    return _measure(make_pipeline(ready, LogisticRegression(max_iter=5000)), table)
 
 
-def _measured(model: Any, table: Table) -> dict[str, Any]:
+def _measure(model: Any, table: Table) -> dict[str, Any]:
     started = time.monotonic()
     model.fit(*table.train)
     seconds = time.monotonic() - started
@@ -165,7 +168,7 @@ def _measured(model: Any, table: Table) -> dict[str, Any]:
     }
 
 
-def _ours(path: Path, overrides: list[str], scratch: Path) -> dict[str, Any]:
+def _run_tfattn(path: Path, overrides: list[str], scratch: Path) -> dict[str, Any]:
     settings = [f"runs_folder={scratch / 'runs'}", f"export.folder={scratch / 'saved_models'}", *overrides]
     options = [word for setting in settings for word in ("--set", setting)]
     started = time.monotonic()

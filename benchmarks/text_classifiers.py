@@ -1,4 +1,4 @@
-"""Text classifiers of others, as scripts: each is given a file of rows and MiniLM's folder, and prints its accuracy."""
+"""Peers of text classification, as scripts that read rows and the folder of MiniLM, and print the accuracy."""
 
 _ROWS = """
 import json, sys

@@ -1,4 +1,4 @@
-"""Candidates timed in turn, round after round, so that a busy machine is busy for all of them."""
+"""Timing of candidates in turn, so that the load of the machine affects all of them equally."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ from benchmarks.results import Table
 
 
 def medians(candidates: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
-    """Return the median seconds of each candidate, called once per round, after one round that does not count."""
+    """Return the median seconds of each candidate over the rounds, after one round that is not counted."""
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for round_number in range(rounds + 1):
         for name, call in candidates.items():
@@ -22,16 +22,16 @@ def medians(candidates: Mapping[str, Callable[[], object]], *, rounds: int) -> d
 def comparison(
     title: str, seconds: Mapping[str, float], *, unit: str, amount: float, notes: tuple[str, ...] = ()
 ) -> Table:
-    """Return seconds, rate and how many times faster the first candidate is than each.
+    """Return a table of seconds, rates, and the speed of the first candidate relative to each.
 
     Args:
-        title: what was timed.
-        seconds: of each candidate, ours first.
-        unit: what is counted.
-        amount: how many of them each candidate did.
+        title: the measurement.
+        seconds: the seconds of each candidate, ours first.
+        unit: the unit of the rate.
+        amount: the number of units that each candidate processed.
         notes: sentences below the table.
     """
     (ours, first), *others = seconds.items()
     rows = [[ours, f"{first:.4g}", f"{amount / first:,.0f}", ""]]
     rows += [[name, f"{value:.4g}", f"{amount / value:,.0f}", f"{value / first:.2f}"] for name, value in others]
-    return Table(title=title, columns=["", "seconds", f"{unit}/s", "speed-up of ours"], rows=rows, notes=notes)
+    return Table(title=title, columns=["", "seconds", f"{unit}/s", "speed-up"], rows=rows, notes=notes)

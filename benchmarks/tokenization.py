@@ -1,4 +1,4 @@
-"""Sentences per second from strings to WordPiece ids: ours, tensorflow-text's ready-made one, and Hugging Face's."""
+"""Sentences per second from strings to WordPiece ids, compared with tensorflow-text and Hugging Face."""
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -14,7 +14,7 @@ ROWS, BATCH, ROUNDS = 32_768, 1024, 5
 
 
 def main() -> list[Table]:
-    """Make one pass over the sentences, in batches."""
+    """Tokenize the sentences once, in batches."""
     vocabulary = pretrained.open("minilm").vocabulary
     texts = [text for text, _ in sst2.rows(ROWS)]
     batches = [texts[first : first + BATCH] for first in range(0, len(texts), BATCH)]

@@ -1,9 +1,9 @@
-"""Beam search over Multi30k's validation captions, in translations per second: our export, and MarianMT.generate.
+"""Beam search over the validation captions of Multi30k, in translations per second: our export and MarianMT.generate.
 
-Both have the same weights, which are those of the run that the export came from, and so write much the same; sources
-stand in order of their lengths, in batches of 50, with 4 beams. The time goes from texts to texts. Each is asked in two
-ways: batch after batch, every operation on both cores; and two batches side by side, each on a core of its own, as
-`tfattn serve` computes them: for MarianMT in two processes, because Python threads would wait for each other.
+Both have the weights of the run of the export; sources are sorted by length, in batches of 50, with 4 beams. Time is
+measured from texts to texts, in two ways: batches one after another, with every operation on both cores; and two
+batches in parallel, each on one core, as in `tfattn serve`. MarianMT uses two processes for this, because Python
+threads would wait for each other.
 
     tfattn run pipelines/translate_multi30k_transformer.yaml
     python -m benchmarks translation_decoding
@@ -30,7 +30,7 @@ NAME, BATCH, BEAMS, ROUNDS = "translate_multi30k_transformer", 50, 4, 3
 
 
 def main() -> list[Table]:
-    """Run every candidate in a process of its own, in turn, round after round."""
+    """Run each candidate in a separate process, in turn."""
     run, exports = Path("runs") / NAME / "latest", sorted(Path("saved_models", NAME).glob("[0-9]*"))
     if not exports or not run.exists():
         sys.exit(f"no run and export: first `tfattn run pipelines/{NAME}.yaml`")
@@ -64,7 +64,7 @@ def main() -> list[Table]:
 
 
 def weights_for_marian(run: Path, folder: Path) -> None:
-    """Leaves the run's best weights under the names of transformers, and its SentencePiece model, in the folder."""
+    """Write the best weights of the run under the names of transformers, and its SentencePiece model."""
     best = Checkpoints(run / "checkpoints").best()
     ours = load_file(best.folder / f"{'averages' if best.holds('averages') else 'weights'}.safetensors")
     theirs = {"model.shared.weight": ours["transformer/token/embeddings"]}

@@ -1,7 +1,7 @@
-"""Training a small Transformer on Multi30k, in tokens per second: our loop, KerasHub's layers by fit, MarianMT.
+"""Training of a small Transformer on Multi30k, in tokens per second: our loop, KerasHub layers with fit, and MarianMT.
 
-All see the same pairs in pieces of the same SentencePiece model, in batches of at most 4,096 tokens with padding that
-were cut by the same rule, and count the tokens of source and target without padding. The first epoch does not count.
+All have the same pairs, the same SentencePiece model, and the same batches of at most 4,096 tokens with padding; the
+tokens of source and target are counted without padding. The first epoch is not counted.
 """
 
 import json
@@ -21,17 +21,17 @@ from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
 from tfattn.training.precision import POLICIES, fastest
 
 ROWS, MAX_TOKENS, VOCABULARY = 8_000, 4096, 8000
-CEILING_SIDE = 4096  # of the square matrices whose product shows what the machine can do at its best
+CEILING_SIDE = 4096  # of the square matrices whose product measures the peak rate of the machine
 
 
 def main() -> list[Table]:
-    """Run every candidate in a process of its own, in turn."""
+    """Run each candidate in a separate process, in turn."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for language in ("en", "de"):
             text = "\n".join(multi30k.lines(f"train.{language}", ROWS)) + "\n"
             (folder / f"train.{language}").write_text(text, encoding="utf-8")
-        seconds = {"tfattn": ours(folder)}
+        seconds = {"tfattn": run_tfattn(folder)}
         tokens = write_batches(folder)
         seconds["keras_hub layers, fit"] = float(peers.last_line(KERAS_HUB, folder))
         if peers.has_transformers():
@@ -43,8 +43,8 @@ def main() -> list[Table]:
     return [comparison(title, seconds, unit="tokens", amount=tokens, notes=notes)]
 
 
-def ours(folder: Path) -> float:
-    """Seconds of the second epoch of `tfattn train`; leaves the SentencePiece model in the folder."""
+def run_tfattn(folder: Path) -> float:
+    """Return the seconds of the second epoch of `tfattn train`; writes the SentencePiece model into the folder."""
     overrides = [
         f"runs_folder={folder}/runs",
         f"data.source.path={folder}/train.en",
@@ -66,7 +66,7 @@ def ours(folder: Path) -> float:
 
 
 def write_batches(folder: Path) -> int:
-    """Leaves the pairs as ids and the batches of two epochs in the folder; returns the tokens of an epoch."""
+    """Write the pairs as ids and the batches of two epochs into the folder; return the tokens of an epoch."""
     model = SentencePieceModel((folder / "sentencepiece.model").read_bytes())
     source, target = (model.split(multi30k.lines(f"train.{name}", ROWS)).to_list() for name in ("en", "de"))
     source = [[*ids, model.end_id] for ids in source]
@@ -83,7 +83,7 @@ def write_batches(folder: Path) -> int:
 
 
 def operations(tokens: int) -> float:
-    """What matrix products alone take for so many tokens, half of them source, forward and twice as much backward."""
+    """Compute the operations of the matrix products for the tokens, half of them source; backward counts twice."""
     width, layers, inner = (multi30k.SIZES[name] for name in ("hidden_dim", "num_layers", "intermediate_dim"))
     encoder = layers * (4 * width * width + 2 * width * inner)
     decoder = layers * (8 * width * width + 2 * width * inner) + width * VOCABULARY
@@ -91,7 +91,7 @@ def operations(tokens: int) -> float:
 
 
 def ceiling() -> float:
-    """Operations per second of a large matrix product."""
+    """Measure the operations per second of a large matrix product."""
     matrix = tf.ones((CEILING_SIDE, CEILING_SIDE), fastest()[0])
     product = tf.function(lambda: tf.linalg.matmul(matrix, matrix)[0, 0])
     (seconds,) = medians({"product": lambda: product().numpy()}, rounds=5).values()

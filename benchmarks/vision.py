@@ -1,4 +1,4 @@
-"""One training step of a Vision Transformer with a linear classifier, ours and the peers'."""
+"""A training step of a Vision Transformer with a linear classifier, compared with peers."""
 
 import json
 from collections.abc import Iterator
@@ -46,11 +46,11 @@ ROUNDS = 5
 
 
 def main() -> Iterator[Table]:
-    """Measure every shape in both precisions."""
+    """Measure each shape in both precisions."""
     for shape, (sizes, rows, classes) in SHAPES.items():
         for precision, policy in POLICIES.items():
             keras.config.set_dtype_policy(policy)
-            steps = {"tfattn": ours(sizes, rows, classes), "keras_hub": keras_hub_vit(sizes, rows, classes)}
+            steps = {"tfattn": run_tfattn(sizes, rows, classes), "keras_hub": keras_hub_vit(sizes, rows, classes)}
             seconds = medians(steps, rounds=ROUNDS)
             if peers.has_transformers():
                 seconds["transformers + torch"] = transformers_vit(sizes, rows, classes, precision)
@@ -60,13 +60,13 @@ def main() -> Iterator[Table]:
 
 
 def batch(sizes, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random images (B, Y, X, 3) and labels (B,)."""
+    """Create random images (B, Y, X, 3) and labels (B,)."""
     side = sizes["image_size"]
     images = np.random.default_rng(0).random((rows, side, side, 3), dtype="float32")
     return images, np.arange(rows, dtype="int32") % classes
 
 
-def ours(sizes, rows: int, classes: int):
+def run_tfattn(sizes, rows: int, classes: int):
     targets = {"labels": [str(number) for number in range(classes)], "counts": [1] * classes}
     task = Classification(model=Vit(**sizes), targets=targets)
     images, labels = map(tf.constant, batch(sizes, rows, classes))
@@ -79,7 +79,7 @@ def keras_hub_vit(sizes, rows: int, classes: int):
     theirs["image_shape"] = (sizes["image_size"], sizes["image_size"], 3)
     backbone = keras_hub.models.ViTBackbone(**theirs)
     model = keras_hub.models.ViTImageClassifier(backbone, num_classes=classes, preprocessor=None)
-    # Without XLA, which is slower on CPUs: the peer at its best.
+    # Without XLA, which is slower on CPUs.
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.AdamW(1e-4, weight_decay=0.01), loss, jit_compile=False)
     images, labels = batch(sizes, rows, classes)
@@ -87,7 +87,7 @@ def keras_hub_vit(sizes, rows: int, classes: int):
 
 
 def transformers_vit(sizes, rows: int, classes: int, precision: str) -> float:
-    """Median seconds."""
+    """Return the median seconds of a step."""
     return float(peers.last_line(TRANSFORMERS, json.dumps(sizes), rows, classes, precision, ROUNDS))
 
 

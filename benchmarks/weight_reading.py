@@ -1,6 +1,6 @@
-"""How fast TensorFlow's kernels read weights, as they lie and in fewer bits: what bounds how fast texts are written.
+"""The speed at which kernels of TensorFlow read weights, in full precision and quantized: the bound of generation.
 
-A step of generation multiplies one row, or a few, with every kernel once: it takes as long as the kernels are read.
+A step of generation multiplies one row, or a few, with each kernel once: its time is the time to read the kernels.
 """
 
 from collections.abc import Callable
@@ -16,21 +16,21 @@ ROWS = (1, 8)
 
 
 def main() -> list[Table]:
-    """Multiply rows with many kernels, one after the other."""
+    """Multiply rows with many kernels, one after another."""
     kernels = [tf.random.normal((WIDTH, UNITS)) for _ in range(KERNELS)]
     rows = []
     for name, (bits, candidate) in candidates(kernels).items():
         size = KERNELS * WIDTH * UNITS * bits / 8
         seconds = medians({str(count): _of_rows(candidate, count) for count in ROWS}, rounds=ROUNDS)
-        rows.append([name, *(f"{1000 * one:.1f}" for one in seconds.values())])
-        rows[-1] += [f"{size / one / 1e9:.0f}" for one in seconds.values()]
+        rows.append([name, *(f"{1000 * value:.1f}" for value in seconds.values())])
+        rows[-1] += [f"{size / value / 1e9:.0f}" for value in seconds.values()]
     columns = ["", *(f"ms, {count} row{'s' * (count > 1)}" for count in ROWS), *(f"GB/s, {count}" for count in ROWS)]
     title = f"{KERNELS} kernels of {WIDTH} x {UNITS}, medians of {ROUNDS}"
     return [Table(title=title, columns=columns, rows=rows)]
 
 
 def candidates(kernels: list[tf.Tensor]) -> dict[str, tuple[int, Callable]]:
-    """Return the ways to hold kernels: the bits of a weight, and the products of rows (N, D) with all of them."""
+    """Return the representations of kernels: the bits of a weight, and the products of rows (N, D) with all kernels."""
     whole = [tf.Variable(kernel) for kernel in kernels]
     half = [tf.Variable(tf.cast(kernel, tf.bfloat16)) for kernel in kernels]
     turned = [tf.Variable(tf.transpose(kernel)) for kernel in half]

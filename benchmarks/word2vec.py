@@ -1,8 +1,9 @@
-"""Vectors of words beside gensim: `python -m benchmarks word2vec` with ../shared/data/word2vec beside the project.
+"""Word vectors compared with gensim: `python -m benchmarks word2vec` with ../shared/data/word2vec next to the project.
 
-Both have the same words (a to z in lower case, one text a line) on all cores: width 100, window 5, 5 negatives, minimum
-count 5, sample 1e-3, rate 0.025, 5 epochs. Each run is a process of its own. Words a second are all words of the texts
-times the epochs, by the time of training alone, compilation included; `in all` is a process from text files to vectors.
+Both have the same words (a to z in lower case, a text per line) and all cores: width 100, window 5, 5 negatives,
+minimum count 5, sample 1e-3, learning rate 0.025, 5 epochs. Each run is a separate process. Words per second are the
+words of all texts times the epochs, by the time of training alone, including compilation; `in all` is a process from
+text files to vectors.
 """
 
 import gzip
@@ -26,7 +27,7 @@ from tfattn.vectors.word_vectors import WordVectors
 PROJECT = Path(__file__).resolve().parents[1]
 CORPORA = PROJECT.parent / "shared" / "data" / "word2vec"
 WORD = re.compile("[a-z]+")
-EPOCHS, VALIDATION = 5, 0.005  # those of the pipelines
+EPOCHS, VALIDATION = 5, 0.005  # as in the pipelines
 SEEDS = (1, 2, 3)
 KINDS = {"skip_gram": 1, "cbow": 0}
 
@@ -49,7 +50,7 @@ print(json.dumps({"seconds": end - trained, "all": time.perf_counter() - begin, 
                   "memory": peak * 1024}))
 """
 
-# Of one core, as the pipelines compute: large matrices, and the blocks of a record of 768 words beside 48 others.
+# On one core, as in the pipelines: large matrices, and the blocks of a record of 768 words and 48 others.
 PRODUCTS = """
 import json, math, time
 from tfattn import native
@@ -60,8 +61,8 @@ tf.config.threading.set_intra_op_parallelism_threads(1)
 def rate(left, right, repeats):
     @tf.function
     def run(x, y):
-        one = lambda count, total: (count + 1, total + tf.reduce_max(tf.matmul(x + 0 * total, y)[..., :1, :1]))
-        return tf.while_loop(lambda count, _: count < repeats, one, (0, 0.0))[1]
+        step = lambda count, total: (count + 1, total + tf.reduce_max(tf.matmul(x + 0 * total, y)[..., :1, :1]))
+        return tf.while_loop(lambda count, _: count < repeats, step, (0, 0.0))[1]
     x, y = tf.random.normal(left), tf.random.normal(right)
     seconds = []
     for _ in range(6):
@@ -85,17 +86,17 @@ print(json.dumps({"all": time.perf_counter() - begin, "memory": peak * 1024}))
 
 
 def main() -> list[Table]:
-    """Train by both, and hold the vectors against lists of words."""
+    """Train with both, and evaluate the vectors on lists of words."""
     if not CORPORA.is_dir():
-        sys.exit(f"needs the corpora of {CORPORA.parent.name}/{CORPORA.name} beside the project")
+        sys.exit(f"needs the corpora of {CORPORA.parent.name}/{CORPORA.name} next to the project")
     tables = []
     with tempfile.TemporaryDirectory() as folder:
         text = _text(Path(folder))
         for kind, sg in KINDS.items():
             candidates = {
-                "tfattn": lambda seed, kind=kind: _ours(Path(folder), kind, seed, text),
-                "gensim": lambda seed, sg=sg: _theirs(Path(folder), text, sg, seed, from_file=False),
-                "gensim, corpus_file": lambda seed, sg=sg: _theirs(Path(folder), text, sg, seed, from_file=True),
+                "tfattn": lambda seed, kind=kind: _run_tfattn(Path(folder), kind, seed, text),
+                "gensim": lambda seed, sg=sg: _run_gensim(Path(folder), text, sg, seed, from_file=False),
+                "gensim, corpus_file": lambda seed, sg=sg: _run_gensim(Path(folder), text, sg, seed, from_file=True),
             }
             found = {name: [] for name in candidates}
             for seed in SEEDS:
@@ -127,15 +128,15 @@ def _ceiling(runs: list[dict[str, float]]) -> Table:
     trained = np.median([run["kept"] for run in runs]) * FLOP
     rates = {"products of large matrices": large, "products of blocks alone": blocks, "skip-gram, training": trained}
     return Table(
-        title="how near skip-gram is to what one core can multiply",
+        title="skip-gram compared with the matrix products that one core can compute",
         columns=["", "GFLOP/s", "of large matrices"],
         rows=[[name, f"{rate / 1e9:.0f}", f"{rate / large:.2f}"] for name, rate in rates.items()],
-        notes=("Of training, products alone are counted; one core computes, the other reads.",),
+        notes=("Only matrix products of training are counted; one core computes, the other reads.",),
     )
 
 
 def _text(folder: Path) -> Path:
-    """Write the words of all corpora, which gensim reads, one text a line."""
+    """Write the words of all corpora for gensim, a text per line."""
     target = folder / "corpus.txt"
     with target.open("w", encoding="utf-8") as out:
         for path in sorted(CORPORA.glob("*.txt.gz")):
@@ -144,7 +145,7 @@ def _text(folder: Path) -> Path:
     return target
 
 
-def _ours(folder: Path, kind: str, seed: int, text: Path) -> dict[str, float]:
+def _run_tfattn(folder: Path, kind: str, seed: int, text: Path) -> dict[str, float]:
     """Prepare, train and export the pipeline of a kind."""
     for name, target in {"data": CORPORA.parent, "configs": PROJECT / "configs"}.items():
         (folder / name).unlink(missing_ok=True)
@@ -163,7 +164,7 @@ def _ours(folder: Path, kind: str, seed: int, text: Path) -> dict[str, float]:
     return {**found, "rate": words / seconds, "kept": kept, **_quality(vectors)}
 
 
-def _theirs(folder: Path, text: Path, sg: int, seed: int, *, from_file: bool) -> dict[str, float]:
+def _run_gensim(folder: Path, text: Path, sg: int, seed: int, *, from_file: bool) -> dict[str, float]:
     out = folder / "gensim.bin"
     found = json.loads(last_line(GENSIM, text, out, sg, num_cores(), seed, int(from_file)))
     return {**found, "rate": found["words"] * EPOCHS / found["seconds"], **_quality(open_vectors(str(out)))}

@@ -1,7 +1,6 @@
-"""How good vectors of English words are, by small lists of our own: words of a kind, and analogies.
+"""The quality of English word vectors on small lists: categories of words, and analogies.
 
-They are no public test: word-similarity files and questions-words are read by `tfattn word-similarity` and
-`tfattn word-analogies`.
+The lists are not a public benchmark: `tfattn word-similarity` and `tfattn word-analogies` read public files.
 """
 
 import itertools
@@ -52,19 +51,19 @@ ANALOGIES = (
 
 
 def mean_average_precision(vectors: WordVectors) -> float:
-    """Rank all words by their angle to one of a kind, and average the precision where others of its kind stand."""
+    """Rank all words by their cosine to a word, and average the precision at the ranks of the words of its category."""
     found = []
     for kind in KINDS:
         words = [word for word in kind.split() if word in vectors]
         for word in words:
-            ranked = [one.word in words for one in vectors.neighbors(word, k=1000)]
+            ranked = [neighbor.word in words for neighbor in vectors.neighbors(word, k=1000)]
             precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
             found.append(float((precision * ranked).sum() / (len(words) - 1)))
     return float(np.mean(found))
 
 
 def analogy_accuracy(vectors: WordVectors) -> float:
-    """Compute the fraction of questions a : b = c : ? whose answer comes first."""
+    """Compute the fraction of analogies a : b = c : ? with a correct top answer."""
     right = []
     for line in ANALOGIES:
         words = line.split()

@@ -13,7 +13,9 @@ ENV PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 COPY requirements.lock .
 RUN pip install --no-deps --require-hashes --requirement requirements.lock
 
-COPY setup.cfg pyproject.toml README.md LICENSE ./
+COPY setup.py setup.cfg pyproject.toml README.md LICENSE ./
+COPY configs configs
+COPY pipelines pipelines
 COPY tfattn tfattn
 RUN pip install --no-deps --no-build-isolation .
 

@@ -1,6 +1,7 @@
-"""Fixtures that every room uses: the public data, the command line, and a folder as a user would have it."""
+"""Shared fixtures: public data, the command line, and project folders."""
 
 import contextlib
+import ctypes
 import gc
 import io
 import json
@@ -14,6 +15,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
+
+from tests.loaded_exports import exports_stay_loaded
+from tests.parity_process import parity_in_forks
 
 # Tests run beside each other, a process a core: numerical libraries that start a thread for every core, too, would only
 # wait for each other. They read this when they are loaded, here and in the processes that tests start.
@@ -38,14 +42,16 @@ runtime: {precision: float32}
 """
 # The tests of such a folder share a server, a browser or trained models: one process of pytest-xdist runs all of them.
 TOGETHER = ("tests/documents", "tests/serving/page", "tests/serving/texts")
+MUCH_MEMORY = 100 << 20
+STACKS: dict[Path, contextlib.ExitStack] = {}
 REVERSAL = "pipelines/reversal.yaml"
-# Of its twelve epochs seven are enough to reverse nearly all words.
-SHORTER = ("--set", "training.epochs=8", "--set", "data.split.validation=0.02")
+# Of two layers and twelve epochs one and six are enough to reverse nearly all texts.
+SHORTER = ("training.epochs=6", "data.split.validation=0.02", "model.num_layers=1")
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep the tests of a file, or of one of those folders, in one process, so that what they share is made once."""
+    """Run the tests of a file, or of certain folders, in one process, so that they share fixtures."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
@@ -57,25 +63,50 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector the objects of libraries and test modules, which stay: a twelfth of the time."""
+    """Exclude objects of libraries and test modules from garbage collection, which takes a twelfth of the time."""
     gc.freeze()
     gc.enable()
     gc.set_threshold(10_000)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compiled_by_jax() -> Iterator[None]:
-    """What JAX compiles for the tests of a file, which it would keep to the end: gigabytes."""
+def memory_is_returned() -> Iterator[None]:
+    """Free the functions that JAX has compiled for the tests of a file and, if they left much, garbage."""
+    before = _private_memory()
     yield
     if os.environ.get("KERAS_BACKEND") == "jax":
         import jax
 
         jax.clear_caches()
+    if _private_memory() - before > MUCH_MEMORY:
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _private_memory() -> int:
+    _, resident, shared, *_ = map(int, Path("/proc/self/statm").read_text().split())
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.fixture(scope="session")
+def until_left() -> Iterator[Callable[[Path], contextlib.ExitStack]]:
+    """Gives the stack of a folder of tests, which closes after its last test: a server takes a gigabyte or more."""
+    yield lambda folder: STACKS.setdefault(folder, contextlib.ExitStack())
+    for stack in STACKS.values():
+        stack.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Close what the tests of a folder share if the next test is in another one."""
+    for folder, stack in STACKS.items():
+        if nextitem is None or folder not in nextitem.path.parents:
+            stack.close()
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of public data beside the project; tests that read it are skipped where it is absent."""
+    """Return the folder of public data next to the project; tests that need missing data are skipped."""
     folder = PROJECT.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip(f"needs the public data sets, expected in {folder.name}/ of ../shared beside the project")
@@ -84,7 +115,7 @@ def shared() -> Path:
 
 @dataclass
 class Answer:
-    """What a command left: exit status, standard output and standard error."""
+    """The result of a command: exit status, standard output and standard error."""
 
     status: int
     output: str
@@ -92,7 +123,7 @@ class Answer:
 
 
 def tfattn(*arguments: str) -> Answer:
-    """The command line, in this process; plugins that it is given are forgotten when it ends."""
+    """Return the command line in this process; plugins are unregistered afterwards."""
     from tfattn import cli, console
 
     output, errors = io.StringIO(), io.StringIO()
@@ -114,7 +145,7 @@ def tfattn(*arguments: str) -> Answer:
 
 @contextlib.contextmanager
 def _no_plugins_left() -> Iterator[None]:
-    """Leaves the catalog as it was, and no module of the current folder."""
+    """Restore the catalog and the modules of the current folder."""
     from tfattn import catalog, registry
 
     before = {name: dict(entries) for name, entries in catalog.CATALOGS.items()}, list(registry.PLUGINS)
@@ -131,13 +162,29 @@ def _no_plugins_left() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def command():
-    """The command line as a function of its arguments."""
+def loaded_once() -> Iterator[None]:
+    """Load TensorFlow once for the parity checks of all exports, and an export once for all commands."""
+    with parity_in_forks(), exports_stay_loaded():
+        yield
+
+
+@pytest.fixture(scope="session")
+def command(loaded_once):
+    """Return the command line as a function of its arguments."""
     return tfattn
 
 
+@pytest.fixture(scope="module")
+def published_hub(tmp_path_factory) -> Iterator[Any]:
+    """A local hub with small models at the addresses that pipelines name, for this process and those that it starts."""
+    from tests.pretrained.hub.stand_in import local_hub
+
+    with local_hub(tmp_path_factory.mktemp("published") / "hub") as server:
+        yield server
+
+
 def write_project(folder: Path) -> Path:
-    """Writes the sample and the pipeline."""
+    """Write the sample and the pipeline."""
     assert tfattn("sample", "factory_reports", folder / "reports.csv").status == 0
     (folder / "tiny.yaml").write_text(PIPELINE)
     return folder
@@ -145,14 +192,14 @@ def write_project(folder: Path) -> Path:
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A fresh folder with the sample and the pipeline, entered."""
+    """Enter a new folder with the sample and the pipeline."""
     monkeypatch.chdir(tmp_path)
     return write_project(tmp_path)
 
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Gives folders that are made once for all processes of pytest-xdist and only read: `once(name, make)`."""
+    """Return a function that makes a shared read-only folder once for all processes: `once(name, make)`."""
     from tfattn import files
 
     shared = tmp_path_factory.getbasetemp()
@@ -163,7 +210,7 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
         place = shared / "once" / name
         with files.lock(place, wait=True):
             if not (place / "made").exists():
-                (place / "folder").mkdir()
+                (place / "folder").mkdir(parents=True)
                 make(place / "folder")
                 (place / "made").touch()
         return place / "folder"
@@ -172,10 +219,10 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
 
 
 @pytest.fixture(scope="session")
-def run_once(once, tmp_path_factory) -> Callable[..., tuple[Path, Answer]]:
-    """Runs a pipeline once for all processes of pytest-xdist: `run_once(name, write, pipeline, *options)`.
+def run_once(once, tmp_path_factory, loaded_once) -> Callable[..., tuple[Path, Answer]]:
+    """Return a function that runs a pipeline once for all processes: `run_once(name, write, pipeline, *options)`.
 
-    `write` fills the folder in which it runs. Each process gets a copy of that, with what the command said.
+    `write` fills the folder of the run. Each process gets a copy of it, and the output of the command.
     """
 
     def run_once(name: str, write: Callable[[Path], None], *arguments: str) -> tuple[Path, Answer]:
@@ -196,18 +243,18 @@ def run_once(once, tmp_path_factory) -> Callable[..., tuple[Path, Answer]]:
 
 @pytest.fixture(scope="session")
 def finished(run_once):
-    """A folder in which the whole pipeline has run, with what the command said; tests only add to it."""
+    """Return a folder with a finished pipeline, and the output of the command; tests only add files."""
     return run_once("reports", write_project, "tiny.yaml")
 
 
 @pytest.fixture(scope="session")
 def reversed_words(run_once):
-    """A folder in which the pipeline of reversed words has run, only shorter; with what the command said."""
-    return run_once("reversal", write_reversal, REVERSAL, *SHORTER)
+    """Return a folder with a shortened finished pipeline of reversed words, and the output of the command."""
+    return run_once("reversal", write_reversal, REVERSAL, *(word for one in SHORTER for word in ("--set", one)))
 
 
 def write_reversal(folder: Path) -> None:
-    """Writes the sample of reversed words beside the pipelines and parts of the project."""
+    """Write the sample of reversed words next to the pipelines and parts of the project."""
     for name in ("configs", "pipelines"):
         (folder / name).symlink_to(PROJECT / name)
     assert tfattn("sample", "reversal", folder / "data/reversal.tsv").status == 0
@@ -215,7 +262,7 @@ def write_reversal(folder: Path) -> None:
 
 @pytest.fixture
 def trained(finished, tmp_path, monkeypatch):
-    """A copy of that folder for one test, entered."""
+    """Enter a copy of the finished folder for one test."""
     shutil.copytree(finished[0], tmp_path / "project", symlinks=True)
     monkeypatch.chdir(tmp_path / "project")
     return tmp_path / "project"

@@ -1,4 +1,4 @@
-"""The rooms keep to their places, and the index to what exists."""
+"""Import rules of modules, and the catalog."""
 
 import ast
 import configparser
@@ -17,12 +17,12 @@ PROJECT = Path(__file__).resolve().parent.parent
 MODULES = sorted((PROJECT / "tfattn").rglob("*.py"))
 # What serving may use beside itself: nothing that knows of data, models or training.
 BELOW_SERVING = {"catalog", "config", "console", "errors", "features", "files", "formats", "graphs", "guidance", "rows"}
-BELOW_SERVING |= {"native", "registry", "sampling_params", "source_text"}
+BELOW_SERVING |= {"litert", "native", "registry", "sampling_params", "similar_names", "source_text"}
 ENTRIES = [(kind, name) for kind, entries in catalog.CATALOGS.items() for name in entries]
 ENTRIES += [(part, name) for part in catalog.PARTS for name in registry.names(part)]
 
 
-def test_serving_is_kept_from_every_room_that_it_does_not_need():
+def test_serving_is_forbidden_to_import_unneeded_modules():
     setup = configparser.ConfigParser()
     setup.read(PROJECT / "setup.cfg")
     rooms = set(re.findall(r"\w+", setup["importlinter:contract:rooms"]["layers"]))
@@ -31,7 +31,7 @@ def test_serving_is_kept_from_every_room_that_it_does_not_need():
 
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
-def test_every_entry_of_the_catalog_exists_and_explains_itself(kind, name):
+def test_every_catalog_entry_exists_and_is_documented(kind, name):
     entry = registry.find(kind, name)
     assert entry.__doc__
     if kind not in ("pretrained", "samples", "served", "report"):
@@ -49,7 +49,7 @@ def test_an_unknown_name_suggests_the_nearest():
         registry.find("models", "brt")
 
 
-def test_help_is_quick_to_start_because_it_imports_nothing_heavy():
+def test_help_imports_no_heavy_module():
     code = (
         "import sys, tfattn.cli; print([m for m in ('tensorflow', 'keras', 'numpy', 'pydantic') if m in sys.modules])"
     )
@@ -57,7 +57,7 @@ def test_help_is_quick_to_start_because_it_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_run_imports_nothing_of_serving():
+def test_a_run_does_not_import_serving():
     code = (
         "import sys, tfattn.stages; from tfattn import registry; "
         "[registry.find(kind, name) for kind in ('served', 'report') for name in registry.names(kind)]; "
@@ -68,7 +68,7 @@ def test_a_run_imports_nothing_of_serving():
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
-def test_every_module_says_what_it_is_and_stays_readable(module):
+def test_every_module_has_a_docstring_and_at_most_400_lines(module):
     text = module.read_text()
     assert ast.get_docstring(ast.parse(text)), "a module opens with its one idea"
     assert text.count("\n") <= 400, "look for the second idea"

@@ -138,7 +138,7 @@ def test_values_that_depend_on_data_pass(checked, overrides):
     [
         (["data.targets.lables=[a, b]"], "data.targets.lables: unknown key. Did you mean `labels`?"),
         (["data.targets.labels=[a]"], "data.targets.labels: not a list of classes: expected at least two, each once"),
-        (["data.targets.separator=;"], "data.targets.separator: unknown key. The keys are: labels."),
+        (["data.targets.separator=;"], "data.targets.separator: unknown key. Did you mean `data.source.delimiter`?"),
         (["task.name=tabular_regression"], "data.source.fields: no column is given for `target`"),
         (["task.name=tabular_regresion"], "task.name: unknown name in tasks"),
         (

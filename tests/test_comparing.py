@@ -45,7 +45,8 @@ def test_a_comparison_runs_all_variants_including_a_diverging_one(tmp_path, caps
     assert 0 <= small["value"] <= 1 and any(name.startswith("gradient_norm/") for name in small["history"][0])
     assert large["variant"] == "too large" and large["value"] is None
     assert (folder / "report.html").is_file() and "error: " in (folder / "logs" / "too_large-1.log").read_text()
-    assert "run 2 of 2: too large, seed 1" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "run 2 of 2: too large, seed 1" in printed and "rates: comparison of variants" in printed
     with pytest.raises(ConfigError, match="has no such metric: expected one of accuracy, .*received f2"):
         compare(tmp_path / "rates.yaml", ["metric=f2"])
 

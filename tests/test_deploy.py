@@ -153,7 +153,7 @@ def check_container(parts: dict) -> None:
 
 
 @pytest.mark.parametrize("name", DOCKERFILES)
-def test_an_image_is_of_a_release_runs_as_nobody_and_copies_what_is_there(name):
+def test_images_use_a_release_run_as_nobody_and_copy_existing_files(name):
     steps = dockerfile(name)
     arguments = dict(one.split("=") for one in steps.get("ARG", []))
     image = re.sub(r"\$\{(\w+)\}", lambda match: arguments[match[1]], steps["FROM"][0])
@@ -168,7 +168,7 @@ def test_an_image_is_of_a_release_runs_as_nobody_and_copies_what_is_there(name):
     assert all(json.loads(step) for step in (*steps["ENTRYPOINT"], *steps.get("CMD", []))), "in a form without a shell"
 
 
-def test_the_compose_file_is_one_and_is_safe():
+def test_the_compose_file_is_valid_and_safe():
     text = (DEPLOY / "compose.yaml").read_text()
     assert PyCompose.from_yaml(text).service_names() == ["serving"]
     with pytest.raises(ValueError, match="interval"):
@@ -197,7 +197,7 @@ def test_the_manifest_fits_kubernetes(version):
         kubernetes_validate.validate(found["Deployment"], version, strict=True)
 
 
-def test_a_pod_has_no_rights_that_it_does_not_need():
+def test_a_pod_has_minimal_rights():
     assert pod()["automountServiceAccountToken"] is False
     assert pod()["securityContext"]["runAsNonRoot"]
     assert pod()["securityContext"]["runAsUser"] == NOBODY
@@ -215,7 +215,7 @@ def test_a_pod_has_no_rights_that_it_does_not_need():
     assert "emptyDir" in volumes[mounts["/tmp"]["name"]]
 
 
-def test_probes_ask_what_tells_the_state():
+def test_probes_use_the_health_endpoints():
     ports = {one["name"]: one["containerPort"] for one in container()["ports"]}
     assert ports == {"grpc": 8500, "rest": 8501}
     asked = {kind: container()[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")}
@@ -227,7 +227,7 @@ def test_probes_ask_what_tells_the_state():
     assert patience["periodSeconds"] * patience["failureThreshold"] >= 60
 
 
-def test_a_model_is_named_only_where_one_is_served():
+def test_only_single_model_deployments_name_the_model():
     whole = yaml.safe_load((DEPLOY / "kserve.yaml").read_text())
     model = flags(kserve()["args"])["model_name"]
     assert whole["metadata"]["name"] == model.replace("_", "-")
@@ -236,7 +236,7 @@ def test_a_model_is_named_only_where_one_is_served():
     assert named == {"kserve.yaml", "README.md"}
 
 
-def test_a_pod_that_goes_answers_to_the_end():
+def test_a_terminating_pod_finishes_its_requests():
     sleep = container()["lifecycle"]["preStop"]["sleep"]["seconds"]
     longest = SETTINGS["timeout_seconds"].default
     assert sleep >= 10
@@ -246,7 +246,7 @@ def test_a_pod_that_goes_answers_to_the_end():
     assert deployment["replicas"] > budget["maxUnavailable"]
 
 
-def test_labels_and_ports_meet():
+def test_labels_and_ports_match():
     found = kubernetes()
     labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
     assert found["Deployment"]["spec"]["selector"]["matchLabels"] == labels
@@ -265,12 +265,12 @@ def test_the_inference_service_fits_kserve():
 
 
 @pytest.mark.parametrize("name", commands())
-def test_the_flags_are_flags_of_the_server(name):
+def test_flags_are_those_of_the_server(name):
     assert set(flags(commands()[name])) <= set(FLAGS)
 
 
 @pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml", "kubernetes.yaml"])
-def test_the_server_finds_its_files_where_exports_say_they_are(name, tmp_path):
+def test_the_server_finds_the_files_of_exports(name, tmp_path):
     (tmp_path / "factory_reports/1").mkdir(parents=True)
     models = Export().served_from
     serving_config.write(tmp_path, served_from=models)
@@ -289,7 +289,7 @@ def test_the_server_finds_its_files_where_exports_say_they_are(name, tmp_path):
     assert any(given["monitoring_config_file"].startswith(mount) for mount in mounts)
 
 
-def test_all_monitor_alike_and_run_the_same_release():
+def test_all_deployments_have_the_same_monitoring_and_release():
     settings = (DEPLOY / "monitoring.config").read_text()
     assert kubernetes()["ConfigMap"]["data"] == {"monitoring.config": settings}
     scraped = kubernetes()["Deployment"]["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
@@ -329,7 +329,7 @@ def health_commands() -> dict[str, tuple[list[str], str]]:
 
 
 @pytest.mark.parametrize("name", health_commands())
-def test_a_health_check_tells_well_from_ill(name, server):
+def test_a_health_check_detects_failures(name, server):
     command, path = health_commands()[name]
     command = [re.sub(r"127\.0\.0\.1([:/])8501", rf"127.0.0.1\g<1>{server.server_port}", word) for word in command]
     assert str(server.server_port) in command[-1]
@@ -359,7 +359,7 @@ def test_the_readme_names_the_files_and_its_commands_find_them():
     assert all((PROJECT / file).exists() for file in files)
 
 
-def test_what_the_readme_gives_for_the_built_in_engine_fits():
+def test_the_readme_example_of_the_built_in_engine_is_valid():
     given = yaml.safe_load(re.search(r"```yaml\n(.*?)```", README, flags=re.DOTALL).group(1))
     check_container({**container(), **given})
     assert given["command"] == json.loads(dockerfile("builtin.Dockerfile")["ENTRYPOINT"][0])

@@ -1,6 +1,7 @@
-"""What native libraries write to standard error is hidden for as long as it should be."""
+"""Standard error of native libraries is hidden only during the block."""
 
 import gc
+import logging
 import os
 import subprocess
 import sys
@@ -35,12 +36,12 @@ print(gc.isenabled(), gc.get_freeze_count() > 100_000)
 """
 
 
-def test_what_is_loaded_is_never_looked_through_for_garbage():
+def test_loaded_objects_are_excluded_from_garbage_collection():
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True"]
 
 
-def test_what_is_made_later_is_looked_through_for_garbage():
+def test_later_objects_are_garbage_collected():
     frozen = gc.get_freeze_count()
     native.with_tensorflow("tfattn.native")
     assert gc.isenabled() and gc.get_freeze_count() == frozen
@@ -56,7 +57,17 @@ program.main()
 """
 
 
-def test_too_little_address_space_is_one_message_and_no_abort():
+def test_too_little_address_space_is_reported_without_abort():
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "the limit of address space is too low for TensorFlow: expected at least 4,294,967,296 bytes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "is_shown"),
+    [("`%s` is not a valid tf.function parameter name. Sanitizing to `%s`.", False), ("%s of %s", True)],
+)
+def test_names_of_columns_are_no_warning(message, is_shown, caplog):
+    native.import_tensorflow()
+    logging.getLogger("absl").warning(message, "13", "arg_13")
+    assert bool(caplog.records) == is_shown

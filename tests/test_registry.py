@@ -17,7 +17,7 @@ MODULES = {
     "own_task": "from tfattn.tasks.task import Task\nclass Mine(Task):\n"
     "    def __init__(self, *, width: int = 3):\n        pass\n1 / 0\n",
     "own_kind": "from tfattn.catalog import Kind\n"
-    "MINE = Kind(task='own_task:Mine', targets='tfattn.data.number_targets:Numbers')\n",
+    "MINE = Kind(task='own_task:Mine', targets='tfattn.data.examples.number_targets:Numbers')\n",
     "own_late": "from tfattn.models.contracts.encoder import Encoder\n"
     "class Mine(Encoder):\n    def __init__(self, *, width: int = 3):\n        pass\n1 / 0\n",
 }
@@ -105,7 +105,7 @@ def test_a_broken_installed_plugin_is_named_with_its_package(own, command):
 def test_a_task_class_is_a_kind_without_import(own):
     assert constructor(*registry.register("tasks.mine=own_task:Mine")).arguments["width"].default == 3
     assert registry.kind("mine") == catalog.Kind(task="own_task:Mine")
-    assert registry.target("targets", "mine") == "tfattn.data.targets:Target"
+    assert registry.target("targets", "mine") == "tfattn.data.examples.targets:Target"
     assert "mine" in registry.names("targets") and "mine" not in registry.names("served")
     with pytest.raises(ConfigError, match="the task mine can only be trained: it has no `report`"):
         registry.target("report", "mine")
@@ -115,6 +115,6 @@ def test_a_task_class_is_a_kind_without_import(own):
 def test_a_plugin_kind_has_all_parts(own):
     assert constructor(*registry.register("tasks.mine=own_kind:MINE")).arguments["width"].default == 3
     assert registry.target("tasks", "mine") == "own_task:Mine"
-    assert registry.origin("targets", "mine") == ("tfattn.data.number_targets", "")
+    assert registry.origin("targets", "mine") == ("tfattn.data.examples.number_targets", "")
     assert constructor("targets", "mine").arguments == {}
     assert "own_task" not in sys.modules

@@ -1,4 +1,4 @@
-"""Rows of arrays of unequal width are joined, each with what fills its end."""
+"""Joining of rows of unequal width, with padding values."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_rows_of_any_type_and_number_of_axes_are_joined(dtype, pad, fill):
         assert (whole == 1).sum() == row.size and (whole == fill).sum() == whole.size - row.size
 
 
-def test_rows_that_are_as_wide_as_they_should_be_stay():
+def test_rows_of_full_width_are_unchanged():
     rows = np.arange(6).reshape(2, 3)
     assert widened(rows, [3]) is rows
     assert widened(np.zeros((2, 3, 4)), [5]).shape == (2, 5, 4)

@@ -23,7 +23,7 @@ ensemble: {seeds: 3}
 
 
 @pytest.mark.parametrize("stage", ["evaluate", "export"])
-def test_a_stage_that_has_to_train_first_notes_it(tmp_path, monkeypatch, capsys, stage):
+def test_a_stage_notes_required_training(tmp_path, monkeypatch, capsys, stage):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.yaml").write_text(PIPELINE)
 

@@ -1,4 +1,4 @@
-"""Every YAML file of the project, found by walking the folders, is right."""
+"""Every YAML file of the project is valid."""
 
 import itertools
 import json
@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tfattn import checks
 from tfattn.config.build import build
 from tfattn.config.read import read_yaml
 from tfattn.config.resolve import resolve, resolve_section
@@ -27,7 +28,7 @@ def names(paths):
 
 
 @pytest.mark.parametrize("path", PIPELINES, ids=names(PIPELINES))
-def test_a_pipeline_resolves_and_reads_back_as_the_same(path, tmp_path, schema):
+def test_resolved_pipelines_round_trip(path, tmp_path, schema, published_hub):
     config = resolve(path)
     written = tmp_path / "config.yaml"
     written.write_text(to_yaml(config))
@@ -35,8 +36,18 @@ def test_a_pipeline_resolves_and_reads_back_as_the_same(path, tmp_path, schema):
     jsonschema.validate(read_yaml(path).values, schema)
 
 
+@pytest.mark.parametrize("task", ["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2_phrases", "stsb", "wnli"])
+def test_tasks_of_glue_are_parts_of_a_pipeline(task, published_hub):
+    overrides = [f"name=bert_{task}", f"data={{from: configs/data/{task}.yaml}}"]
+    overrides += ["task.name=regression"] if task == "stsb" else []
+    overrides += ["model.pretrained=hf://google-bert/bert-large-uncased"]
+    config = resolve(PROJECT / "pipelines/glue_bert.yaml", overrides)
+    checks.check(config)  # that the data, the model and the task fit
+    assert config.values["model"]["pretrained"].startswith("hf://google-bert/bert-large-uncased@")
+
+
 @pytest.mark.parametrize("path", PIPELINES, ids=names(PIPELINES))
-def test_a_pipeline_opens_with_purpose_command_time_and_expected_score(path):
+def test_pipelines_start_with_purpose_command_time_and_score(path):
     head = path.read_text().split("\nname:")[0]
     assert f"tfattn run pipelines/{path.name}" in head
     assert "2 CPU cores:" in head
@@ -44,7 +55,7 @@ def test_a_pipeline_opens_with_purpose_command_time_and_expected_score(path):
 
 
 @pytest.mark.parametrize("path", PARTS, ids=names(PARTS))
-def test_a_part_is_used_and_says_what_it_is(path):
+def test_parts_are_used_and_documented(path):
     name = str(path.relative_to(PROJECT))
     assert path.read_text().startswith("# ")
     assert isinstance(read_yaml(path).values, dict)
@@ -56,6 +67,6 @@ def test_a_part_is_used_and_says_what_it_is(path):
         comparison = build(resolve_section("comparison", path))
         assert f"tfattn compare {name}" in path.read_text()
         for planned in itertools.islice(comparison, len(comparison.variants)):
-            resolve(PROJECT / comparison.pipeline, planned.overrides)
+            resolve(comparison.pipeline, planned.overrides)
     elif path.parent.name != "models":  # sizes to choose from need no pipeline of their own
         assert any(name in pipeline.read_text() for pipeline in PIPELINES)

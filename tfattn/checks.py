@@ -30,7 +30,9 @@ def check(config: Config) -> Data:
     Raises:
         ConfigError: the configuration has errors.
     """
-    sections = {name: functools.partial(build, config, name) for name in ("training", "export", "runtime")}
+    sections = {
+        name: functools.partial(build, config, name) for name in ("training", "evaluation", "export", "runtime")
+    }
     parts = _build_all({"data": lambda: build_data(config), **sections})
     data: Data = parts["data"]
     preprocessor = data.preprocessing

@@ -20,7 +20,7 @@ from tfattn.training.runtime import Runtime
 NOT_FINITE = "not finite"  # in the message of a TrainingError about a diverged loss
 
 
-def compare(path: Path, overrides: Sequence[str] | None = None) -> Path:
+def compare(path: str | Path, overrides: Sequence[str] | None = None) -> Path:
     """Run a comparison and write its page; finished runs are not repeated.
 
     A run whose loss diverges is a result. Any other error ends the comparison; the same command resumes it.

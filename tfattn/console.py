@@ -7,8 +7,18 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from rich import filesize
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 
 Item = TypeVar("Item")
@@ -19,6 +29,16 @@ console = Console(stderr=True, highlight=False)
 def note(line: str) -> None:
     """Print one line of plain text."""
     console.print(line, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def silenced(is_silent: bool = True) -> Iterator[None]:
+    """Print nothing while the block runs, if `is_silent`."""
+    before, console.quiet = console.quiet, console.quiet or is_silent
+    try:
+        yield
+    finally:
+        console.quiet = before
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -49,6 +69,41 @@ def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callab
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(title, total=total, completed=done)
         yield lambda: bar.advance(task)
+
+
+@contextlib.contextmanager
+def transfer(title: str, size: int) -> Iterator[Callable[[int], None]]:
+    """Show the progress of a download while the block runs: a bar on a terminal, otherwise a line at the start.
+
+    Args:
+        title: the title of the bar.
+        size: the number of bytes.
+
+    Yields:
+        a function to call with the number of further bytes.
+    """
+    if not console.is_terminal:
+        note(f"{title} ({filesize.decimal(size)})")
+        yield lambda count: None
+        return
+    title_and_bar = TextColumn("{task.description}"), BarColumn()
+    columns = *title_and_bar, DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=size)
+        yield lambda count: bar.advance(task, count)
+
+
+@contextlib.contextmanager
+def step(title: str) -> Iterator[None]:
+    """Say what is done while the block runs: on a terminal with the elapsed time, otherwise as a line at the start."""
+    if not console.is_terminal:
+        note(title)
+        yield
+        return
+    with Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console) as bar:
+        task = bar.add_task(title, total=None)
+        yield
+        bar.update(task, total=1, completed=1)
 
 
 def tracked(items: Iterable[Item], title: str, total: int | None) -> Iterator[Item]:

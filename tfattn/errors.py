@@ -5,6 +5,7 @@ TfattnError
 │   └── ConfigProblems    several errors of a configuration
 ├── DataError         a source file, a row, a record file
 ├── CheckpointError   a checkpoint or pretrained weights that do not fit
+├── HubError          a hub that cannot be reached, or a model on it that is damaged
 ├── TrainingError     training cannot continue (a non-finite loss, a lost worker, a folder in use)
 ├── ExportError       a SavedModel cannot be written, or does not predict like the trained model
 ├── SavedModelError   a SavedModel has forbidden operations, or is not valid
@@ -12,17 +13,20 @@ TfattnError
     └── RefusedError      a row that the model does not accept
 """
 
-import difflib
 from collections.abc import Iterable
+
+from tfattn.similar_names import similar_names
 
 
 def nearest(word: str, words: Iterable[str], limit: int = 1) -> str:
-    """Return a sentence that suggests the most similar words, ignoring case; "" if none is similar."""
-    folded: dict[str, str] = {}
-    for known in words:
-        folded.setdefault(known.casefold(), known)
-    matches = difflib.get_close_matches(str(word).casefold(), folded, n=limit)
-    return f"Did you mean {' or '.join(f'`{folded[match]}`' for match in matches)}?" if matches else ""
+    """Return a sentence that suggests the names that a word probably means; "" if there are none.
+
+    Example:
+        >>> nearest("ft_transformer", ["transformer", "feature_tokenizer_transformer"])
+        'Did you mean `feature_tokenizer_transformer`?'
+    """
+    matches = similar_names(word, words, limit)
+    return f"Did you mean {' or '.join(f'`{match}`' for match in matches)}?" if matches else ""
 
 
 def listed(words: Iterable[str], limit: int = 20) -> str:
@@ -82,6 +86,10 @@ class DataError(TfattnError):
 
 class CheckpointError(TfattnError):
     """Saved or pretrained weights do not fit the model."""
+
+
+class HubError(TfattnError):
+    """A hub of models cannot be reached or answers with an error, or a file on it is damaged."""
 
 
 class TrainingError(TfattnError):

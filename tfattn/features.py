@@ -16,7 +16,7 @@ LOSS_MASK = "loss_mask"  # (B, T) bool, True at tokens to predict from the token
 
 # Inputs of word vector models, in addition to words.
 WORDS_BEFORE = "words_before"  # (B, T) int32, how many words before a word belong to its window
-WORDS_AFTER = "words_after"  # (B, T) int32, how many behind it; both end with the text
+WORDS_AFTER = "words_after"  # (B, T) int32, how many after it; both end with the text
 NEGATIVE_IDS = "noise_ids"  # (B, ceil(T / 2)) int32, negative samples: one for every two words
 
 # An input that replaces token vectors, for attributions.
@@ -87,6 +87,7 @@ MIXED_SHARES = "mixed_shares"  # (B,) float32, the share of the mixed-in image, 
 WEIGHTS = "weights"  # (B,) float32, 0 for padding rows
 
 # Raw fields of a row.
+ID = "id"  # identifies a row for the user; models do not read it
 IMAGE = "image"  # the bytes of a file
 TEXT = "text"
 TEXT_A = "text_a"

@@ -1,4 +1,4 @@
-"""What is asked of one model without a pipeline: the vectors of an encoder."""
+"""Inference without a pipeline: the vectors of an encoder."""
 
 import dataclasses
 import functools
@@ -27,13 +27,14 @@ def features(
     folder: Path,
     **options: Any,
 ) -> None:
-    """Write the vectors that an encoder makes of a file of texts, or of pairs of them.
+    """Encode the texts, or the pairs of texts, of a file, and write the vectors.
 
     Args:
-        model: a published encoder, a folder of weights, or an export by its name in `folder`.
-        input, format: as `tfattn predict` reads them.
+        model: a published encoder, a folder of weights, or the name of an export.
+        input, format: the file and its format, as for `tfattn predict`.
         output, pooling: see `vector_files.write`.
-        columns: those that hold the texts; by default the ones that an export was trained on, or `text`.
+        columns: the columns of the texts; by default those of the training file, or `text`.
+        folder: the folder of all exports.
         options: other arguments of `TextEncoder.open`.
     """
     vector_files.check(output, pooling)
@@ -45,29 +46,29 @@ def features(
         raise ConfigError(
             "the export reads lists of texts",
             where=f"{model}: {lists[0]}",
-            expected="one text of each row, or a pair",
-            remedy="Name the columns of these: --columns.",
+            expected="a text or a pair of texts per row",
+            remedy="Name the columns with --columns.",
         )
     texts = functools.partial(_texts, input, trained_on, format)
-    # What cannot be read is told before anything is computed; of a pipe nothing is read twice.
+    # Read a file once before the computation, so that errors are reported early; a pipe can be read only once.
     total = sum(1 for _ in texts()) if Path(input).is_file() else None
     encoder = TextEncoder.open(weights, pooling=pooling, fields=tuple(trained_on.columns), **options)
     vectors = console.tracked(encoder.encode(texts()), "features", total)
     written = vector_files.write(output, vectors, encoder.layers)
-    longer = f"; {written.truncated:,} longer than {encoder.tokenizer.max_length} tokens: their ends were not read"
+    longer = f"; {written.truncated:,} are longer than {encoder.tokenizer.max_length} tokens and were cut"
     console.note(f"features: {written.texts:,} texts" + longer * (written.truncated > 0))
 
 
 def _roles(columns: Sequence[str]) -> dict[str, str]:
-    """Tell what columns are for: one holds texts, two hold pairs."""
+    """Return the columns of the roles: one column of texts, or two of pairs."""
     if len(columns) > 2:
         received = ", ".join(columns)
-        raise ConfigError("texts are read alone, or in pairs", expected="1 or 2 columns", received=received)
+        raise ConfigError("too many columns of texts", expected="1 or 2 columns", received=received)
     return dict(zip([TEXT] if len(columns) == 1 else [TEXT_A, TEXT_B], columns, strict=True))
 
 
 def _texts(path: str, trained_on: TrainingFile, kind: InputKind | None) -> Iterator[dict[str, str]]:
-    """Read rows of texts; the first that cannot be read ends it."""
+    """Yield rows of texts, and raise the error of the first unreadable row."""
     for row in input_rows.read(path, trained_on, kind=kind):
         if row.problem:
             raise row.problem

@@ -1,9 +1,10 @@
-"""Native libraries, which write to standard error before any setting can stop them, and take seconds to load."""
+"""Import of native libraries, which take seconds to load and write to standard error."""
 
 import contextlib
 import gc
 import importlib
 import importlib.util
+import logging
 import os
 import resource
 import sys
@@ -12,7 +13,7 @@ from types import ModuleType
 
 from tfattn.errors import ConfigError
 
-# Loading TensorFlow maps 2.1 GB and its first operation 0.4 GB more, most of which is never touched.
+# Loading TensorFlow maps 2.1 GB, and its first operation 0.4 GB more; most of this memory is never touched.
 MIN_ADDRESS_SPACE = 4 << 30
 
 
@@ -20,13 +21,13 @@ MIN_ADDRESS_SPACE = 4 << 30
 def errors_hidden() -> Iterator[None]:
     """Hide standard error while the block runs, for the first import of TensorFlow.
 
-    It notes missing accelerators and what the processor can do. What goes wrong is raised as ever.
+    TensorFlow prints missing accelerators and the features of the processor. Errors are raised as usual.
     """
     sys.stderr.flush()
     kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 2)
+    os.close(devnull)
     try:
         yield
     finally:
@@ -36,8 +37,8 @@ def errors_hidden() -> Iterator[None]:
 
 
 def with_tensorflow(module: str) -> ModuleType:
-    """Import a module that needs TensorFlow, and let TensorFlow find its devices, with standard error hidden."""
-    with errors_hidden(), _no_garbage():
+    """Import a module that needs TensorFlow, and initialize the devices, with standard error hidden."""
+    with errors_hidden(), _no_collection():
         import_tensorflow()
         import tensorflow
 
@@ -47,19 +48,28 @@ def with_tensorflow(module: str) -> ModuleType:
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow and tensorflow-text without what they load but do not need.
+    """Import TensorFlow and tensorflow-text without their optional dependencies.
 
-    That is Keras, with it matplotlib and scikit-learn, and JAX where it is installed: up to half of the time, and a
-    third of the memory that the process has for itself. Who imports them afterwards, or asks for tf.keras, gets them.
+    These are Keras, with matplotlib and scikit-learn, and JAX if it is installed: up to half of the import time, and a
+    third of the memory. Later imports of these packages, and tf.keras, work as usual.
 
     Raises:
-        ConfigError: the process may have so little address space that TensorFlow would abort it.
+        ConfigError: the limit of address space is so low that TensorFlow would abort the process.
     """
+    logging.getLogger("absl").addFilter(_is_of_interest)
     if "tensorflow" in sys.modules:
         return
     _check_address_space()
-    with _no_garbage(), _absent("keras", "tensorflow_text.python.keras", "jax"):
+    with _no_collection(), _absent("keras", "tensorflow_text.python.keras", "jax"):
         import tensorflow_text  # noqa: F401
+
+
+def _is_of_interest(record: logging.LogRecord) -> bool:
+    """Return False for TensorFlow's warning about an input whose name is not a Python name, such as a column `13`.
+
+    The parameter of the traced function gets another name; the input of the signature keeps its name.
+    """
+    return "is not a valid tf.function parameter name" not in str(record.msg)
 
 
 def _check_address_space() -> None:
@@ -74,10 +84,10 @@ def _check_address_space() -> None:
 
 
 @contextlib.contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Look for no garbage while the block loads TensorFlow, and never among what it has loaded.
+def _no_collection() -> Iterator[None]:
+    """Disable garbage collection while the block loads TensorFlow, and exclude the loaded objects afterwards.
 
-    There is none, and to look for it time and again takes a third of the time.
+    Collections find nothing there, and take a third of the time.
     """
     if "tensorflow" in sys.modules or not gc.isenabled():
         yield
@@ -92,10 +102,10 @@ def _no_garbage() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _absent(*names: str) -> Iterator[None]:
-    """Put an empty module in the place of each that is not loaded, while the block runs."""
+    """Replace modules that are not loaded by empty modules while the block runs."""
     empty = {name: ModuleType(name) for name in names if name not in sys.modules}
     for name, module in empty.items():
-        # TensorFlow asks where the package stands, to find tensorflow.keras in it.
+        # TensorFlow uses the location of the package to find tensorflow.keras.
         module.__spec__ = None if "." in name else importlib.util.find_spec(name)
     sys.modules.update(empty)
     try:

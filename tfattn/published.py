@@ -1,82 +1,271 @@
-"""Published weights of a decoder as an export, without a pipeline: so they can be asked, and served."""
+"""Export of published weights without a pipeline: for generation, for translation, and for masked tokens."""
 
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import keras
 import yaml
 
-from tfattn import console, pretrained, registry
+from tfattn import console, files, hub, pretrained, registry
 from tfattn.config.checksum import checksummed
-from tfattn.errors import ConfigError
-from tfattn.export import saved_model
+from tfattn.errors import ConfigError, listed
+from tfattn.export import litert_version, saved_model
+from tfattn.export.fill_mask import FillMask
 from tfattn.export.generation import Generator
+from tfattn.export.litert_perplexity import TEXTS
 from tfattn.export.section import Export
+from tfattn.export.servable_model import ServableModel
+from tfattn.export.translation import Translator
+from tfattn.features import SOURCE, TEXT
 from tfattn.models.contracts.decoder import Decoder
+from tfattn.models.contracts.encoder import PretrainableEncoder
+from tfattn.models.contracts.encoder_decoder import EncoderDecoder
+from tfattn.models.contracts.model import Model
+from tfattn.preprocessing.byte_bpe import ByteBpe
+from tfattn.preprocessing.encoder_tokens import EncoderTokens
 from tfattn.preprocessing.language import Language
+from tfattn.preprocessing.sentencepiece import SentencePiece
 from tfattn.pretrained.contract import Pretrained
+from tfattn.tasks.decoding import Decoding
 from tfattn.tasks.language_modeling import LanguageModeling
+from tfattn.tasks.masked_lm import MaskedLm
+from tfattn.tasks.translation import Translation
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.training.precision import precision_scope
 
-# What the export is asked to see whether it writes what the weights write.
-QUESTIONS = ("The capital of France is", "Once upon a time", "def add(a, b):", "3 + 4 =", "", "日本の首都は")
+LANGUAGE_MODELING, MASKED_LM, TRANSLATION = "language_modeling", "masked_lm", "translation"
+# Prompts of the parity check of the export.
+PARITY_PROMPTS = ("The capital of France is", "Once upon a time", "def add(a, b):", "3 + 4 =", "", "日本の首都は")
+MASKED_TEXTS = ("The capital of France is [MASK].", "[MASK] upon a [MASK]", "等到潮水 [MASK] 了，就知道誰沒穿褲子。")
 
 
-def export(weights: str | Path, *, folder: Path, name: str | None = None) -> Path:
-    """Write `<folder>/<name>/<version>/` with a published decoder, checked as every export.
+def find_or_export(address: str, *, folder: Path, task: str = LANGUAGE_MODELING, for_litert: bool = False) -> Path:
+    """Return the export of a model on a hub, which is exported first if there is none yet.
+
+    The hub is not asked again for an export of an address without a revision: name a revision to export another.
 
     Args:
-        weights: a name of catalog.PRETRAINED_PACKAGES, or a folder of weights.
-        folder: of all exports.
-        name: of the model; that of the weights if not given.
+        address: the address of the weights.
+        folder: the folder of all exports.
+        task, for_litert: as for `export`.
 
     Returns:
-        the version's folder.
+        the folder of the version.
 
     Raises:
-        ConfigError: there are no such weights, or they are of no decoder.
-        CheckpointError: they are damaged.
+        ConfigError: the name of the model is the name of another export. Also the errors of `export`.
     """
-    source = pretrained.open(weights)
-    if not issubclass(registry.find("models", source.model), Decoder):
+    asked = hub.parse(address)
+    if isinstance(asked, hub.HubAddress) and asked.revision and not asked.is_pinned:
+        asked = hub.open(address).address
+    name = _name(asked)
+    found = {version: _made_of(version) for version in reversed(files.numbered(folder / name).values())}
+    for version, made_of in found.items():
+        if made_of and hub.is_same(asked, hub.parse(made_of)):
+            return version
+    if found and not all(made_of and hub.is_same_model(asked, hub.parse(made_of)) for made_of in found.values()):
         raise ConfigError(
-            "these weights continue no texts",
-            where=str(source.folder),
-            expected="those of a decoder, such as smollm2",
-            received=source.model,
-            remedy="An encoder is asked by `tfattn features`, or fine-tuned by a pipeline.",
+            "another model has the name of this export",
+            where=str(folder / name),
+            expected=f"an export of {address}",
+            received=listed({made_of or "another model" for made_of in found.values()}),
+            remedy="Name another folder with --folder.",
         )
-    name = name or Path(weights).name
-    console.note(f"{name} is exported, once, so that it can be asked and served")
-    served = Generator(TrainedEnsemble([built(source)]))
-    rows = [{"text": text, "row": f"question {number}"} for number, text in enumerate(QUESTIONS, start=1)]
+    return export(address, folder=folder, name=name, task=task, for_litert=for_litert)
+
+
+def export(
+    weights: str | Path,
+    *,
+    folder: Path,
+    name: str | None = None,
+    task: str = LANGUAGE_MODELING,
+    for_litert: bool = False,
+) -> Path:
+    """Export published weights to `<folder>/<name>/<version>/`, with the checks of every export.
+
+    Args:
+        weights: as for `pretrained.open`.
+        folder: the folder of all exports.
+        name: the name of the model; by default the name of the weights.
+        task: "language_modeling" for a decoder, "translation" for an encoder-decoder, "masked_lm" for an encoder with
+            its masked language modeling head.
+        for_litert: whether to write a LiteRT file with 8-bit weights instead of a SavedModel; of a decoder. A decoder
+            whose tokenizer is not byte-level BPE has a SavedModel all the same, which tokenizes.
+
+    Returns:
+        the folder of the version.
+
+    Raises:
+        ConfigError: there are no such weights, or the model is not for the task.
+        CheckpointError: the weights are damaged.
+    """
+    source, kind = pretrained.open(weights), _KINDS[task]
+    if not issubclass(registry.find("models", source.model), kind.model):
+        raise ConfigError(
+            f"the model is not a {kind.name}",
+            where=str(source.folder),
+            expected=f"the weights of {kind.example}",
+            received=source.model,
+            remedy=kind.remedy,
+        )
+    name = name or (_name(hub.parse(weights)) if hub.is_address(weights) else Path(weights).name)
+    console.note(f"{name} is exported to {folder}, only once")
+    with console.step("loading the pretrained weights"):
+        built = kind.build(source)
+    decoding = source.decoding()
     config = {
         "name": name,
         "data": {"preprocessing": {"name": source.preprocessor, **_settings(source)}},
         "model": {"name": source.model, **source.sizes()},
-        "task": {"name": "language_modeling"},
+        "task": {"name": task, **({"decoding": decoding} if decoding else {})},
     }
-    return saved_model.export(
-        served,
-        name=name,
-        section=Export(folder=str(folder), tolerance=1e-4),
-        rows=rows,
-        expected=served.ensemble.predict(rows),
-        config=checksummed(yaml.safe_dump(config, sort_keys=False)),
-    )
+    common = {
+        "name": name,
+        "config": checksummed(yaml.safe_dump(config, sort_keys=False)),
+        "origins": {"pretrained": {**source.origin, "from": source.address or str(weights)}},
+        "made_of": source.address or "",
+    }
+    if for_litert and isinstance(built[0], ByteBpe):
+        return litert_version.export_version(*built, folder=folder, precision="int8", texts=TEXTS, **common)
+    served = kind.served(TrainedEnsemble([built]))
+    rows = [{kind.field: text, "row": f"text {number}"} for number, text in enumerate(kind.texts(), start=1)]
+    with console.step(f"answering {len(rows)} texts, for the check of the export"):
+        expected = served.ensemble.predict(rows)
+    section = Export(folder=str(folder), tolerance=1e-4)
+    return saved_model.export(served, section=section, rows=rows, expected=expected, **common)
 
 
-def built(source: Pretrained) -> tuple[Language, LanguageModeling]:
-    """Build a published decoder, in float32: what makes its tokens, and the task of continuing texts."""
+def build(source: Pretrained) -> tuple[Language, LanguageModeling]:
+    """Build the tokenizer and the language model of a published decoder, in float32."""
     language = registry.find("preprocessors", source.preprocessor)(**_settings(source))
     language.adopt(**source.tokenization())
     language.fit([])
     with precision_scope("float32"):
-        model = registry.find("models", source.model)(**source.sizes())
+        with _without_initial_values():
+            model = registry.find("models", source.model)(**source.sizes())
         source.load_into(model).show()
         return language, LanguageModeling(model=model, preprocessor=language)
 
 
+@contextlib.contextmanager
+def _without_initial_values() -> Iterator[None]:
+    """Initialize weights with zeros: drawing millions of numbers that are replaced at once takes seconds."""
+    names = ("TruncatedNormal", "GlorotUniform")
+    kept = {name: getattr(keras.initializers, name) for name in names}
+    try:
+        for name in names:
+            setattr(keras.initializers, name, lambda **_: keras.initializers.Zeros())
+        yield
+    finally:
+        for name, initializer in kept.items():
+            setattr(keras.initializers, name, initializer)
+
+
+def build_translation(source: Pretrained) -> tuple[SentencePiece, Translation]:
+    """Build the tokenizer and the encoder-decoder of published weights, with their search for texts, in float32."""
+    tokenizer = registry.find("preprocessors", source.preprocessor)(**_settings(source))
+    tokenizer.adopt(**source.tokenization())
+    tokenizer.fit([])
+    with precision_scope("float32"):
+        model = registry.find("models", source.model)(**source.sizes())
+        source.load_into(model).show()
+        return tokenizer, Translation(model=model, preprocessor=tokenizer, decoding=Decoding(**source.decoding()))
+
+
+def build_masked_lm(source: Pretrained) -> tuple[EncoderTokens, MaskedLm]:
+    """Build the tokenizer, the encoder and the masked language modeling head of published weights, in float32.
+
+    Raises:
+        ConfigError: the weights have no such head.
+    """
+    tokenizer = registry.find("preprocessors", source.preprocessor)(**_settings(source))
+    tokenizer.adopt(**source.tokenization())
+    tokenizer.fit([])
+    with precision_scope("float32"):
+        task = MaskedLm(model=registry.find("models", source.model)(**source.sizes()))
+    stored = source.stored_shapes()
+    names = [name for v in task.masked_lm_head.variables for name in source.stored_names(v.path, stored)]
+    if missing := [name for name in names if name not in stored]:
+        raise ConfigError(
+            "the weights have no head for masked language modeling",
+            where=str(source.path),
+            expected=listed(missing, 3),
+            received=f"{len(stored):,} other tensors",
+            remedy="Use weights that were published with the head, or train it: `task: {name: masked_lm}`.",
+        )
+    source.load_into(task.model, task.optional_layers).show()
+    return tokenizer, task
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What is exported for a task.
+
+    Args:
+        name, example, remedy: the model, some weights and what else to do with others, for messages.
+        model: the contract of the model.
+        build: builds preprocessor and task.
+        served: the class of the export.
+        field: the raw field of texts.
+        texts: returns the texts of the parity check.
+    """
+
+    name: str
+    example: str
+    remedy: str
+    model: type[Model]
+    build: Callable[[Pretrained], tuple[Any, Any]]
+    served: type[ServableModel]
+    texts: Callable[[], tuple[str, ...]]
+    field: str = TEXT
+
+
+_KINDS = {
+    LANGUAGE_MODELING: _Kind(
+        name="language model",
+        example="a decoder, such as smollm2",
+        remedy="Use an encoder with `tfattn features`, or fine-tune it in a pipeline.",
+        model=Decoder,
+        build=build,
+        served=Generator,
+        texts=lambda: PARITY_PROMPTS,
+    ),
+    TRANSLATION: _Kind(
+        name="translator",
+        example="an encoder-decoder, such as hf://Helsinki-NLP/opus-mt-en-de",
+        remedy="Use a decoder with `tfattn generate`.",
+        model=EncoderDecoder,
+        build=build_translation,
+        served=Translator,
+        texts=lambda: PARITY_PROMPTS,
+        field=SOURCE,
+    ),
+    MASKED_LM: _Kind(
+        name="masked language model",
+        example="an encoder, such as hf://google-bert/bert-base-uncased",
+        remedy="Use a decoder with `tfattn generate`.",
+        model=PretrainableEncoder,
+        build=build_masked_lm,
+        served=FillMask,
+        texts=lambda: MASKED_TEXTS,
+    ),
+}
+
+
 def _settings(source: Pretrained) -> dict[str, Any]:
-    """Return the settings of its preprocessor."""
+    """Return the settings of the preprocessor."""
     return {"vocabulary": "pretrained", "max_length": source.max_length}
+
+
+def _name(address: hub.Address) -> str:
+    return address.name.removesuffix(".gguf")
+
+
+def _made_of(version: Path) -> str:
+    """Return the address of the weights of an export; "" for other exports."""
+    made_of = files.read_manifest(version, saved_model.VersionManifest)["made_of"]
+    return made_of if hub.is_address(made_of) else ""

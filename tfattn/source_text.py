@@ -20,7 +20,7 @@ from typing import Any
 
 # Modules that are used in annotations and fast to import.
 CHEAP_IMPORTS = {*sys.stdlib_module_names, "annotated_types", "pydantic", "typing_extensions"}
-CHEAP_IMPORTS |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types"}
+CHEAP_IMPORTS |= {"tfattn.catalog", "tfattn.config.relations", "tfattn.config.types", "tfattn.ops.rotary_rates"}
 
 
 class UnresolvedError(Exception):

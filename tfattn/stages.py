@@ -3,40 +3,51 @@
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
 from tfattn.config.checksum import checksummed
-from tfattn.config.resolve import resolve
-from tfattn.config.schema import EMBEDDINGS
+from tfattn.config.resolve import Overrides, resolve
+from tfattn.config.schema import ADAPTER, EMBEDDINGS
 from tfattn.config.show import to_yaml
-from tfattn.data.prepare import prepare as prepare_data
-from tfattn.data.records import write_encoded
+from tfattn.data.preparation.input_statistics import STATISTICS, InputStatistics
+from tfattn.data.preparation.prepare import prepare as prepare_data
+from tfattn.data.reader import Reader
+from tfattn.data.records import PREPARE_AGAIN, write_encoded
 from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.errors import DataError
+from tfattn.evaluation.baseline import compare
 from tfattn.evaluation.evaluate import OUTPUTS
 from tfattn.evaluation.evaluate import write as write_evaluation
+from tfattn.evaluation.section import Evaluation
+from tfattn.export.litert_gate import Metrics
 from tfattn.export.saved_model import export as write_export
 from tfattn.export.saved_model import find_export, finish
 from tfattn.export.servable_model import ServableModel
+from tfattn.features import ID
 from tfattn.formats.columns import as_columns
 from tfattn.formats.source import Source
 from tfattn.formats.training_file import TrainingFile
+from tfattn.layers.adapters import adapters
+from tfattn.pretrained.packages import pin_vectors
 from tfattn.runs import identity
 from tfattn.runs.data import build_data
 from tfattn.runs.identity import compute_fingerprints
 from tfattn.runs.member import Member
+from tfattn.runs.moved_weights import note_moved_weights
 from tfattn.runs.run import Run
+from tfattn.sharing import trained_adapter
 from tfattn.tasks.task import Task
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, load
 from tfattn.trained.predictions import choose_operating_point, evaluation_split, predict_for_parity, predict_split
 from tfattn.training.checkpoints import Checkpoints
 from tfattn.training.environment import ENVIRONMENT, environment_of
 from tfattn.training.memory import report_out_of_memory
+from tfattn.training.outcome import outcome_warnings
 from tfattn.training.prediction import encode
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
@@ -47,12 +58,16 @@ Stage = Literal["prepare", "train", "evaluate", "export"]
 STAGES: tuple[Stage, ...] = get_args(Stage)  # each stage needs all earlier stages
 
 
-def open_run(pipeline: Path, overrides: list[str] | None) -> Run:
-    """Resolve and check a pipeline file, start the runtime and return the run."""
+def open_run(pipeline: str | Path | Mapping[str, Any], overrides: Overrides | None) -> Run:
+    """Resolve and check a pipeline, start the runtime and return the run; see `resolve`."""
     config = resolve(pipeline, overrides)
     # Before any computation: TensorFlow can configure devices and connect to workers only then.
     runtime: Runtime = build(config, "runtime").start()
-    return Run(config, fingerprints=compute_fingerprints(config, check(config)), runtime=runtime)
+    data = check(config)
+    pin_vectors(config.values["model"].get(EMBEDDINGS))
+    run = Run(config, fingerprints=compute_fingerprints(config, data), runtime=runtime)
+    note_moved_weights(run)
+    return run
 
 
 def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: int = 1) -> None:
@@ -112,9 +127,17 @@ def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool =
         if needed:
             choose_operating_point(run, ensemble())
             predicted = predict_split(run, ensemble(), evaluation_split(run))
-            report = registry.find("report", run.config.values["task"]["name"])
-            chosen = _chosen(run, ensemble())
-            write_evaluation(report(ensemble(), predicted), run, split=predicted.split, chosen=chosen)
+            report = registry.find("report", run.config.values["task"]["name"])(ensemble(), predicted)
+            section: Evaluation = build(run.config, "evaluation")
+            baseline = compare(run, predicted) if section.baseline else None
+            write_evaluation(
+                report,
+                run,
+                split=predicted.split,
+                chosen=_chosen(run, ensemble()),
+                baseline=baseline,
+                outcome=_outcome(run, ensemble()),
+            )
 
 
 def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
@@ -129,7 +152,7 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
         elif needed:
             served = registry.find("served", run.config.values["task"]["name"])(ensemble())
             rows, expected = predict_for_parity(run, ensemble(), served)
-            write_export(
+            version = write_export(
                 served,
                 name=run.name,
                 section=section,
@@ -137,28 +160,32 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 expected=expected,
                 config=checksummed(to_yaml(run.config)),
                 trained_on=_trained_on(run, served),
+                origins=run.fingerprints.origins,
+                statistics=_statistics(run),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=evaluation_split(run),
                 made_of=made_of,
+                measure=_measure(run, ensemble()) if "litert" in section.formats else None,
             )
+    run.export = version
+
+
+def _measure(run: Run, ensemble: TrainedEnsemble) -> Metrics | None:
+    """Return a function that measures predictions of the rows of the evaluation; None without predictions of rows."""
+    split = evaluation_split(run)
+    if not ensemble.task.predicts_rows or (split == VALIDATION and len(run.datasets) > 1):
+        return None
+    report = registry.find("report", run.config.values["task"]["name"])
+    predicted = predict_split(run, ensemble, split)
+    return lambda values: report(ensemble, dataclasses.replace(predicted, values=values, members=())).metrics
 
 
 def _train(member: Member, runtime: Runtime) -> None:
-    outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*")
+    outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*", f"{ADAPTER}/*")
     with member.stage_log.stage("train", outputs=outputs) as needed, report_out_of_memory():
         if not needed:
             return
-        with seeded(member.training_seed), runtime.scope():
-            preprocessor = member.preprocessor()
-            task = member.task(preprocessor)
-            for path, source in member.config.published.items():
-                model = functools.reduce(getattr, path[1:], task.model)
-                optional = task.optional_layers if model is task.model else [model.pooler]
-                pretrained.open(source).load_into(model, optional).show()
-            if (embeddings := member.config.values["model"].get(EMBEDDINGS)) is not None:
-                initialize_embeddings(task.model, preprocessor, embeddings["from"]).show()
-        records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
-        train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
+        task, train, validation = training_parts(member, runtime)
         trained_on = environment_of(runtime, task)
         if runtime.is_chief:
             console.note(str(trained_on))
@@ -174,6 +201,25 @@ def _train(member: Member, runtime: Runtime) -> None:
             seed=member.training_seed,
             fingerprint=member.id,
         )
+        if runtime.is_chief and adapters(task.model):
+            trained_adapter.write(member, task)
+
+
+def training_parts(member: Member, runtime: Runtime) -> tuple[Task, Reader, Reader]:
+    """Build the task with its initial weights, and the readers of training and validation rows."""
+    with seeded(member.training_seed), runtime.scope():
+        preprocessor = member.preprocessor()
+        task = member.task(preprocessor)
+        for path, source in member.config.published.items():
+            model = functools.reduce(getattr, path[1:], task.model)
+            optional = task.optional_layers if model is task.model else [model.pooler]
+            pretrained.open(source).load_into(model, [*optional, *adapters(model).values()]).show()
+        trained_adapter.load(member, task, preprocessor)
+        if (embeddings := member.config.values["model"].get(EMBEDDINGS)) is not None:
+            initialize_embeddings(task.model, preprocessor, embeddings["from"]).show()
+    records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
+    train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
+    return task, train, validation
 
 
 def _is_trained(run: Run) -> bool:
@@ -194,16 +240,36 @@ def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
     return [name for name, is_chosen in chosen.items() if is_chosen]
 
 
+def _outcome(run: Run, ensemble: TrainedEnsemble) -> list[str]:
+    """Warn of models that diverged, or that were still improving at the end of their training."""
+    warnings = {}
+    for member in run.members:
+        history = files.read_json_lines(member.folder / "history.jsonl", dict[str, int | float])
+        monitor, mode = member.trainer.monitored(ensemble.task)
+        for warning in outcome_warnings(history, member.trainer, monitor=monitor, mode=mode):
+            warnings.setdefault(warning.partition(":")[0], warning)  # once for all members
+    return list(warnings.values())
+
+
 def _trained_on(run: Run, served: ServableModel) -> TrainingFile:
     """Record how the source file was read, so that the export can predict for others like it."""
     source: Source = build(run.config, "data", "source")
     given = run.config.values["data"]["source"].get("fields", {})
+    targets = build(run.config, "data", "targets")
     return TrainingFile(
         columns={name: as_columns(given.get(field, name)) for name, field in served.raw_fields.items()},
         missing=served.missing,
         suffix=source.path.suffix.lower(),
         format=source.format,
+        id=None if ID not in given else str(given[ID]),
+        targets={role: as_columns(given[role]) for role in targets.roles if role in given},
     )
+
+
+def _statistics(run: Run) -> InputStatistics | None:
+    """Read the statistics of the training rows of the first model; None if its data were prepared without them."""
+    path = run.members[0].prepared / STATISTICS
+    return InputStatistics.read(path, remedy=PREPARE_AGAIN) if path.exists() else None
 
 
 def _train_in_workers(run: Run, workers: int) -> None:

@@ -1,1 +1,1 @@
-"""The built-in server beside a plain one, and while versions change: `python -m benchmarks.serving COMMAND EXPORT`."""
+"""The built-in server compared with a plain server, and during version changes."""

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.serving COMMAND EXPORT`: figures of the built-in server on one export.
+"""Measure the built-in server with an export: `python -m benchmarks.serving COMMAND EXPORT`.
 
-COMMAND: throughput, switches; both with a comma, or all.
-EXPORT: the folder of an exported model that classifies texts or rows of a table.
-The server that is measured is started by each command.
+COMMAND: throughput or switches, both with a comma, or all.
+EXPORT: the folder of an exported classifier of texts or of rows of a table.
+Each command starts its own server.
 """
 
 import argparse
@@ -17,9 +17,9 @@ COMMANDS = ("throughput", "switches")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Create the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", help="one of those above, or several")
+    parser.add_argument("command", help="a command, or several with a comma")
     parser.add_argument("export", type=Path)
     parser.add_argument("--reports", type=Path, help="texts to ask about: lines, or a csv file with `Description`")
     parser.add_argument("--rows", type=Path, help="a csv or tsv file of rows to ask about, for a model of tables")
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: argparse.Namespace) -> Iterator[results.Table]:
-    """Measure one after the other."""
+    """Run the commands in order."""
     from benchmarks.serving.exports import reports, rows
 
     asked = rows(arguments.rows, arguments.export) if arguments.rows else reports(arguments.reports)

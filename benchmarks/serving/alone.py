@@ -1,4 +1,4 @@
-"""The model without a server, in full batches: what no server of it can beat.
+"""The model without a server, in full batches: an upper bound for any server.
 
 python -m benchmarks.serving.alone FOLDER SECONDS < ROWS      prints rows per second
 """
@@ -20,7 +20,7 @@ BATCH = 32
 
 
 def main() -> None:
-    """The better of one batch at a time on all cores, and one batch for each core."""
+    """Print the better of one batch at a time on all cores, and a batch per core."""
     folder, seconds = Path(sys.argv[1]), float(sys.argv[2])
     rows = json.load(sys.stdin)
     batches = [columns(rows[first : first + BATCH]) for first in range(0, len(rows) - BATCH + 1, BATCH)]
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def rows_per_second(model: SavedModel, batches: Sequence, threads: int, seconds: float) -> float:
-    """With so many batches at a time; each is computed once before the clock starts."""
+    """Measure some concurrent batches, after a warm-up of each."""
     for batch in batches:
         model.run(DEFAULT, batch)
     together, done = threading.Barrier(threads), []

@@ -1,10 +1,10 @@
-"""A load client in a process of its own, which shares no Python with the server nor with whoever measures.
+"""A load client in a separate process, which shares no Python interpreter with the server or the benchmark.
 
-    python -m benchmarks.serving.client < JOB > ANSWERS      SIGTERM: send no more
+    python -m benchmarks.serving.client < JOB > ANSWERS      SIGTERM: stop sending
 
-JOB is what `load.Load` writes. ANSWERS has one list for each request: when it was due, when it was sent, when it was
-answered, and how: "OK", the name of a status of gRPC's, a status of HTTP's, or LOST for one that was sent in full over
-an open connection and never answered. Times are of the system's monotonic clock, which all processes share.
+JOB is written by `load.Load`. ANSWERS has a list per request: the times when it was due, sent and answered, and the
+outcome: "OK", a gRPC status name, an HTTP status, or LOST for a request that was sent over an open connection and never
+answered. Times are those of the monotonic clock of the system, which all processes share.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ import uvloop
 METHOD = "/tensorflow.serving.PredictionService/Predict"
 LOST = "LOST"
 RETRY_SECONDS = 0.05
-# What gRPC's own library says of a connection that ended under a request; what else is UNAVAILABLE, the server says.
+# The message of the gRPC library for a connection that ended during a request; the server sends other UNAVAILABLE.
 BROKEN = re.compile("socket closed|connection reset|broken pipe|goaway|stream|transport|cancelling all calls", re.I)
 LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
@@ -32,7 +32,7 @@ Send = Callable[[bytes], Awaitable[str]]
 
 
 def main() -> None:
-    """Reads the job, does it, writes what it saw."""
+    """Read the job, run it, and write the answers."""
     job = json.load(sys.stdin)
     requests = [base64.b64decode(request) for request in job["requests"]]
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -51,19 +51,19 @@ async def _answers(job: dict, requests: list[bytes]) -> list[tuple[float, float,
 
 
 class Span:
-    """From now on for some seconds, or until it is stopped."""
+    """A time span from now, which can be stopped."""
 
     def __init__(self, seconds: float):
         self.start = time.monotonic()
         self.end = self.start + seconds
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stop the span."""
         self.end = 0.0
 
 
 async def one_by_one(requests: list[bytes], connections: "Connections", span: Span) -> list:
-    """A client that sends the next request when it has the answer to the last, or a moment after it was refused."""
+    """Run a client that sends the next request after the answer to the last, or a moment after a refusal."""
     answers, send, endless = [], connections.take(), itertools.cycle(requests)
     while (sent := time.monotonic()) < span.end:
         outcome = await send(next(endless))
@@ -74,7 +74,7 @@ async def one_by_one(requests: list[bytes], connections: "Connections", span: Sp
 
 
 async def at_a_rate(rate: float, requests: list[bytes], connections: "Connections", span: Span) -> list:
-    """Many clients that do not know of each other: requests come when they are due, whatever became of the others."""
+    """Run independent clients: requests are sent when they are due, regardless of earlier requests."""
     answers, tasks = [], set()
 
     async def ask(due: float, request: bytes) -> None:
@@ -99,11 +99,11 @@ async def at_a_rate(rate: float, requests: list[bytes], connections: "Connection
 
 
 class Connections:
-    """Connections to a server: each is taken by one request or client at a time.
+    """Connections to a server, each used by one request or client at a time.
 
     Args:
         address: a URL for REST, host:port for gRPC.
-        timeout: how long a request may take.
+        timeout: the timeout of a request.
     """
 
     def __init__(self, address: str, timeout: float):
@@ -111,19 +111,19 @@ class Connections:
         self._free: list[Send] = []
 
     def take(self) -> Send:
-        """One that nobody uses."""
+        """Return a free connection."""
         if self._free:
             return self._free.pop()
         is_rest = self._address.startswith("http")
         return rest(self._address, self._timeout) if is_rest else rpc(self._address, self._timeout)
 
     def give_back(self, send: Send) -> None:
-        """Lets others use it."""
+        """Return a connection to the free connections."""
         self._free.append(send)
 
 
 def rpc(address: str, timeout: float) -> Send:
-    """Sends serialized requests over a channel. They wait for the connection, so that UNAVAILABLE is an answer."""
+    """Return a function that sends serialized requests over a channel and waits for the connection."""
     channel = grpc.aio.insecure_channel(
         address,
         options=[
@@ -146,8 +146,8 @@ def rpc(address: str, timeout: float) -> Send:
 
 
 def rest(address: str, timeout: float) -> Send:
-    """Sends whole HTTP requests over a connection that is kept open, and opened again when the server closes it."""
-    place = urlsplit(address)
+    """Return a function that sends HTTP requests over a kept-alive connection, reopened if the server closes it."""
+    url = urlsplit(address)
     connection: Connection | None = None
 
     async def send(request: bytes) -> str:
@@ -156,7 +156,7 @@ def rest(address: str, timeout: float) -> Send:
         end = loop.time() + timeout
         while connection is None or connection.is_closed:
             try:
-                _, connection = await loop.create_connection(Connection, place.hostname, place.port)
+                _, connection = await loop.create_connection(Connection, url.hostname, url.port)
             except OSError:
                 if loop.time() > end:
                     return "UNREACHABLE"
@@ -179,13 +179,13 @@ class Connection(asyncio.Protocol):
         self._outcome: asyncio.Future[str] | None = None
 
     async def send(self, request: bytes) -> str:
-        """The status of the answer."""
+        """Send a request and return the status of the answer."""
         self._outcome = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return await self._outcome
 
     def close(self) -> None:
-        """Gives up on the answer."""
+        """Abandon the answer."""
         self.is_closed = True
         self._transport.abort()
 

@@ -1,4 +1,4 @@
-"""What is served and asked: an export whose versions come and go, and reports."""
+"""The served export, whose versions are added and removed, and its requests."""
 
 import os
 import shutil
@@ -17,10 +17,10 @@ COLUMN = "Description"
 
 
 def reports(path: Path | None = None) -> list[str]:
-    """Factory reports.
+    """Return factory reports.
 
     Args:
-        path: a file of text lines, or a csv file with a column `Description`; without one, the invented sample.
+        path: a file of text lines, or a csv file with a column `Description`; by default the synthetic sample.
     """
     if path is not None:
         return [row.fields["text"] for row in input_rows.read(str(path), TrainingFile({"text": COLUMN}))]
@@ -30,20 +30,20 @@ def reports(path: Path | None = None) -> list[str]:
 
 
 def rows(path: Path, model: Path) -> list[dict[str, str | float]]:
-    """The rows of a csv or tsv file as a model of tables takes them."""
+    """Return the rows of a csv or tsv file as inputs of a table model."""
     known = local.load(str(model))
     return [values(row, known) for row in input_rows.read(str(path), known.trained_on)]
 
 
 class Export:
-    """An exported model of which versions can be added and removed while it is served.
+    """An exported model whose versions can be added and removed while it is served.
 
     Args:
-        folder: the model's folder, with the one version 1 in it.
+        folder: the folder of the model, with the single version 1.
 
     Attributes:
         folder: as given.
-        name: the model's name.
+        name: the name of the model.
         newest: the number of the newest version.
     """
 
@@ -52,7 +52,7 @@ class Export:
 
     @classmethod
     def copied(cls, model: Path, scratch: Path) -> "Export":
-        """Copies the newest version of a model, and the batching parameters beside the model, into an empty folder."""
+        """Copy the newest version of a model, and its batching parameters, into an empty folder."""
         version = model_store.find(str(model))
         if (version.parent.parent / BATCHING_PARAMETERS).is_file():
             shutil.copy(version.parent.parent / BATCHING_PARAMETERS, scratch)
@@ -60,7 +60,7 @@ class Export:
         return cls(scratch / version.parent.name)
 
     def add(self) -> int:
-        """Adds a version that appears whole, at once; its number."""
+        """Add a version atomically; return its number."""
         hidden = self.folder / f".{self.newest + 1}"
         shutil.copytree(self.folder / str(self.newest), hidden, copy_function=os.link)
         self.newest += 1
@@ -68,5 +68,5 @@ class Export:
         return self.newest
 
     def remove(self, number: int) -> None:
-        """Removes a version."""
+        """Remove a version."""
         files.remove_folder(self.folder / str(number))

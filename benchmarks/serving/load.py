@@ -1,4 +1,4 @@
-"""Load on a server, and what its clients saw."""
+"""Load on a server, and the answers that its clients received."""
 
 import base64
 import json
@@ -18,17 +18,17 @@ from tfattn.serving.api.tensors import strings, to_proto
 
 PROJECT = Path(__file__).resolve().parents[2]
 Question = str | Mapping[str, str | float]  # a text, or a row of a table by column
-FOR_EVER = 3600.0  # seconds of a load that is told when to end
+MAX_SECONDS = 3600.0  # of a load that is stopped by `end`
 
 
 def columns(rows: Sequence[Question]) -> dict[str, np.ndarray]:
-    """Rows as a model takes them: an array for each input."""
+    """Convert rows to inputs of a model: an array per input."""
     named = [{"text": row} if isinstance(row, str) else row for row in rows]
     return {name: _column([row[name] for row in named]) for name in named[0]}
 
 
 def rpc_request(model: str, rows: Sequence[Question]) -> bytes:
-    """A serialized request for some rows."""
+    """Serialize a gRPC request for rows."""
     request = PredictRequest()
     request.model_spec.name = model
     for name, values in columns(rows).items():
@@ -37,7 +37,7 @@ def rpc_request(model: str, rows: Sequence[Question]) -> bytes:
 
 
 def rest_request(model: str, rows: Sequence[Question]) -> bytes:
-    """A whole HTTP request for some rows."""
+    """Build an HTTP request for rows."""
     body = json.dumps({"instances": list(rows)}).encode()
     head = f"POST /v1/models/{model}:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
@@ -50,11 +50,11 @@ def _column(values: Sequence[str | float]) -> np.ndarray:
 
 @dataclass(frozen=True, order=True)
 class Answer:
-    """What became of a request; see client.py.
+    """The outcome of a request; see client.py.
 
     Attributes:
-        due, sent, ended: moments, in seconds of the monotonic clock.
-        outcome: "OK", or why not.
+        due, sent, ended: times in seconds of the monotonic clock.
+        outcome: "OK", or the reason of the failure.
     """
 
     due: float
@@ -64,59 +64,59 @@ class Answer:
 
     @property
     def latency(self) -> float:
-        """Seconds from the moment when the request was due: what a client that came late waited counts too."""
+        """The seconds since the request was due, including the delay of a late client."""
         return self.ended - self.due
 
 
 class Answers(list[Answer]):
-    """What became of all requests of a load."""
+    """The answers to all requests of a load."""
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many there are of each."""
+        """Count the answers by outcome."""
         return dict(Counter(answer.outcome for answer in self))
 
     @property
     def failed(self) -> "Answers":
-        """Those that were not answered as they should."""
+        """Return the failed answers."""
         return Answers(answer for answer in self if answer.outcome != "OK")
 
     @property
     def good(self) -> "Answers":
-        """Those that were."""
+        """Return the successful answers."""
         return Answers(answer for answer in self if answer.outcome == "OK")
 
     @property
     def lost(self) -> "Answers":
-        """Those that were never answered."""
+        """Return the requests that were never answered."""
         return Answers(answer for answer in self if answer.outcome == LOST)
 
     def between(self, start: float, end: float) -> "Answers":
-        """Those that were due in a span of time."""
+        """Return the answers to requests that were due in a time span."""
         return Answers(answer for answer in self if start <= answer.due < end)
 
     @property
     def rate(self) -> float:
-        """Good answers per second, the first second not counted: connections are made in it."""
+        """Return successful answers per second, without the first second, in which connections are made."""
         first, last = self[0].due + 1, max(answer.ended for answer in self)
         return sum(answer.outcome == "OK" and answer.ended > first for answer in self) / (last - first)
 
     def percentile(self, fraction: float) -> float:
-        """The latency that a fraction of the answers keeps within, in milliseconds."""
+        """Return a percentile of the latency, in milliseconds."""
         ordered = sorted(answer.latency for answer in self)
         return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))] * 1e3
 
 
 class Load:
-    """A load client at work.
+    """A running load client.
 
     Args:
-        address: where to: a URL for REST, host:port for gRPC.
-        requests: what to send, in turn: of `rest_request` or `rpc_request`.
-        seconds: for how long.
-        clients: how many clients, each of which sends one request after the other; or
-        rate: how many requests a second.
-        timeout: how long a request may take, in seconds.
+        address: a URL for REST, host:port for gRPC.
+        requests: the requests to send in turn, of `rest_request` or `rpc_request`.
+        seconds: the duration.
+        clients: the number of clients, each of which sends one request after another; or
+        rate: the number of requests per second.
+        timeout: the timeout of a request, in seconds.
     """
 
     def __init__(
@@ -143,11 +143,11 @@ class Load:
         self._process.stdin.close()
 
     def end(self) -> Answers:
-        """Tells its clients to send no more; what they saw."""
+        """Stop the clients, and return their answers."""
         self._process.send_signal(signal.SIGTERM)
         return self.answers()
 
     def answers(self) -> Answers:
-        """What its clients saw, when they are done."""
+        """Wait for the clients, and return their answers."""
         with self._process:
             return Answers(Answer(*row) for row in json.load(self._process.stdout))

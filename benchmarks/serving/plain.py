@@ -1,4 +1,4 @@
-"""What anybody would write first: a gRPC server that runs the SavedModel once for each request, in eight threads.
+"""A plain gRPC server, which runs the SavedModel once per request, in eight threads.
 
 python -m benchmarks.serving.plain FOLDER      prints its address when it is ready
 """
@@ -21,14 +21,14 @@ THREADS = 8
 
 
 class Plain(PredictionServiceServicer):
-    """Answers each request by itself."""
+    """The service, which answers each request separately."""
 
     def __init__(self, folder: Path):
         self._model = tf.saved_model.load(str(folder))
         self._function = self._model.signatures["serving_default"]
 
     def Predict(self, request: PredictRequest, context: grpc.ServicerContext) -> PredictResponse:
-        """Runs the signature."""
+        """Run the signature."""
         inputs = {name: tf.constant(tf.make_ndarray(proto)) for name, proto in request.inputs.items()}
         response = PredictResponse()
         for name, tensor in self._function(**inputs).items():
@@ -37,7 +37,7 @@ class Plain(PredictionServiceServicer):
 
 
 def main() -> None:
-    """Serves until SIGTERM."""
+    """Serve until SIGTERM."""
     server = grpc.server(ThreadPoolExecutor(THREADS))
     add_PredictionServiceServicer_to_server(Plain(Path(sys.argv[1])), server)
     port = server.add_insecure_port("127.0.0.1:0")

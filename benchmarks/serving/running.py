@@ -1,4 +1,4 @@
-"""A server that is measured or tested, as a process."""
+"""A server as a process, for benchmarks and tests."""
 
 import contextlib
 import json
@@ -19,8 +19,8 @@ class Running:
     """A running server.
 
     Args:
-        models: what to serve, as `tfattn serve` takes it.
-        settings: of the server; its ports are free ones where they are not set.
+        models: the models to serve, as for `tfattn serve`.
+        settings: the settings of the server; by default it has free ports.
 
     Attributes:
         rest: the URL of REST.
@@ -44,49 +44,49 @@ class Running:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether the process is running."""
         return self._process.poll() is None
 
     @property
     def process_id(self) -> int:
-        """The process that answers, not those that compute."""
+        """Return the id of the front process, which answers requests."""
         return self._process.pid
 
     @property
     def memory(self) -> int:
-        """The bytes of memory that the process that answers holds."""
+        """Return the memory of the front process in bytes."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     @property
     def processor_seconds(self) -> tuple[float, float]:
-        """How long the process that answers, and those that compute, have used a processor."""
+        """Return the CPU time of the front process and of the model processes."""
         return _processor_seconds(self._process.pid), sum(map(_processor_seconds, descendants(self._process.pid)))
 
     def get(self, path: str) -> bytes:
-        """What is at a path of REST."""
+        """Send a GET request to REST."""
         with urllib.request.urlopen(f"{self.rest}{path}", timeout=30) as answer:
             return answer.read()
 
     def versions(self, model: str) -> dict[int, str]:
-        """The state of each version."""
+        """Return the state of each version."""
         found = json.loads(self.get(f"/v1/models/{model}"))["model_version_status"]
         return {int(version["version"]): version["state"] for version in found}
 
     def is_available(self, model: str) -> bool:
-        """Whether a version of a model answers."""
+        """Return whether a version of a model is available."""
         listed = {entry["name"]: entry["versions"] for entry in json.loads(self.get("/models.json"))}
         return bool(listed.get(model))
 
     def figure(self, name: str) -> float:
-        """A figure of its metrics, summed over labels."""
+        """Return the value of a metric, summed over labels."""
         families = text_string_to_metric_families(self.get("/monitoring/prometheus/metrics").decode())
         return sum(
             sample.value for family in families for sample in family.samples if sample.name in (name, f"{name}_total")
         )
 
     def end(self) -> int:
-        """Tells it to end and waits; its exit status."""
+        """Stop the server, wait, and return its exit status."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(timeout=60)
@@ -97,7 +97,7 @@ class Running:
 
 
 def descendants(process: int | str) -> Iterator[str]:
-    """The numbers of the processes that a process has started, and of those that these have."""
+    """Return the ids of all descendants of a process."""
     for thread in Path(f"/proc/{process}/task").iterdir():
         for child in (thread / "children").read_text().split():
             yield child
@@ -111,7 +111,7 @@ def _processor_seconds(process: int | str) -> float:
 
 @contextlib.contextmanager
 def running(models: Path, **settings: object) -> Iterator[Running]:
-    """A server for as long as the block runs; what it said is shown where the block fails."""
+    """Run a server during the block; its output is shown if the block fails."""
     server = Running(models, **settings)
     try:
         yield server
@@ -124,10 +124,10 @@ def running(models: Path, **settings: object) -> Iterator[Running]:
 
 
 def wait_until(condition, *, seconds: float = 120, every: float = 0.02) -> None:
-    """Looks again and again whether something has come true, 20 ms apart unless told otherwise.
+    """Wait until a condition is true, by polling every 20 ms by default.
 
     Raises:
-        TimeoutError: it has not.
+        TimeoutError: the condition is not true in time.
     """
     end = time.monotonic() + seconds
     while not condition():

@@ -1,4 +1,4 @@
-"""New versions under steady load: does a request fail, and are answers slower while versions change?"""
+"""New versions under steady load: failed requests, and latencies while versions change."""
 
 import tempfile
 import time
@@ -8,23 +8,23 @@ from pathlib import Path
 
 from benchmarks.results import Table
 from benchmarks.serving.exports import Export
-from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
+from benchmarks.serving.load import MAX_SECONDS, Answers, Load, rest_request, rpc_request
 from benchmarks.serving.running import Running, running, wait_until
 
-FRACTION = 0.3  # of what the server can answer
+FRACTION = 0.3  # of the maximum rate of the server
 QUIET_SECONDS = 3.0  # before, between and after switches
-LOOK_SECONDS = 0.2  # between looks whether a version has changed: seldom, so that looking is no load
+LOOK_SECONDS = 0.2  # between checks for a version change; seldom, so that checks are no load
 SETTLED_SECONDS = 0.5  # after a switch, not counted as quiet
 
 
 @dataclass(frozen=True)
 class Switches:
-    """What clients saw.
+    """The answers that clients received.
 
     Attributes:
-        rate: requests a second, half of them over each protocol.
-        answers: all of them.
-        windows: each switch: from the moment when the new folder appeared until the old version had ended.
+        rate: requests per second, half of them over each protocol.
+        answers: all answers.
+        windows: the time span of each switch: from the appearance of the new folder to the end of the old version.
     """
 
     rate: float
@@ -33,12 +33,12 @@ class Switches:
 
     @property
     def during(self) -> Answers:
-        """What was due while versions changed."""
+        """Return the answers to requests that were due during switches."""
         return Answers(answer for start, end in self.windows for answer in self.answers.between(start, end))
 
     @property
     def quiet(self) -> Answers:
-        """What was due between the switches."""
+        """Return the answers to requests that were due between switches."""
         ends = [self.answers[0].due, *(end for _, end in self.windows)]
         starts = [*(start for start, _ in self.windows), self.answers[-1].due]
         spans = zip(ends, starts, strict=True)
@@ -46,7 +46,7 @@ class Switches:
 
 
 def main(model: Path, texts: Sequence[str], *, short: bool) -> Table:
-    """Return failures and latencies of 20 switches."""
+    """Return the failures and latencies of 20 switches."""
     seen = measure(model, texts, switches=4 if short else 20)
     lengths = [end - start for start, end in seen.windows]
     rows = [
@@ -64,14 +64,14 @@ def main(model: Path, texts: Sequence[str], *, short: bool) -> Table:
 
 
 def measure(model: Path, texts: Sequence[str], *, switches: int) -> Switches:
-    """Switches versions so often; every second time the old version's folder goes, too."""
+    """Switch versions repeatedly; every second time the folder of the old version is removed, too."""
     with tempfile.TemporaryDirectory() as scratch:
         export = Export.copied(model, Path(scratch))
         over_rpc, over_rest = ([make(export.name, [text]) for text in texts] for make in (rpc_request, rest_request))
         with running(export.folder) as server:
             rate = FRACTION * Load(server.grpc, over_rpc, seconds=4, clients=32).answers().rate
             loads = [
-                Load(address, requests, seconds=FOR_EVER, rate=rate / 2)
+                Load(address, requests, seconds=MAX_SECONDS, rate=rate / 2)
                 for address, requests in ((server.rest, over_rest), (server.grpc, over_rpc))
             ]
             time.sleep(QUIET_SECONDS)
@@ -84,7 +84,7 @@ def measure(model: Path, texts: Sequence[str], *, switches: int) -> Switches:
 
 
 def switch(server: Running, export: Export, *, remove: bool) -> tuple[float, float]:
-    """Adds a version and waits until the one before has ended; when it began and when it ended."""
+    """Add a version and wait until the version before has ended; return the times of both."""
     start = time.monotonic()
     new = export.add()
     old = new - 1

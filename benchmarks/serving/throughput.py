@@ -1,4 +1,4 @@
-"""Requests per second, one row each: the server, a plain one, and the model without a server, in turn."""
+"""Requests per second of one row: the built-in server, a plain server, and the model without a server, in turn."""
 
 import contextlib
 import json
@@ -21,14 +21,14 @@ COLUMNS = ["", "clients", "requests/s", "p50 ms", "p99 ms", "front ms", "model m
 
 @dataclass(frozen=True)
 class Figures:
-    """One way to be answered, for a while.
+    """The results of a server for a time.
 
     Attributes:
-        rate: rows a second.
-        p50, p99: latencies that half and 99 of 100 requests keep within, in milliseconds.
-        front, model: processor time of a request, in the process that answers and in that which computes, in
-            milliseconds; unlike the others, not much longer on a busy machine.
-        failed: how many requests were not answered.
+        rate: rows per second.
+        p50, p99: the 50th and 99th percentile of the latency, in milliseconds.
+        front, model: CPU time per request in the front process and in the model process, in milliseconds; nearly
+            independent of the load of the machine.
+        failed: the number of failed requests.
     """
 
     rate: float
@@ -40,17 +40,17 @@ class Figures:
 
 
 def main(model: Path, rows: Sequence[Question], *, short: bool) -> Table:
-    """Return the medians of the rounds, and of the ratios within each round."""
+    """Return the medians over the rounds, and over the ratios of each round."""
     seconds, rounds = (3, 1) if short else (4, 3)
     measured = [measure(model, rows, seconds=seconds) for _ in range(rounds)]
     lines = []
     for way in measured[0]:
         found = [figures[way] for figures in measured]
-        rate = median(one.rate for one in found)
-        times = [median(getattr(one, name) for one in found) for name in ("p50", "p99", "front", "model")]
+        rate = median(figures.rate for figures in found)
+        times = [median(getattr(figures, name) for figures in found) for name in ("p50", "p99", "front", "model")]
         to_alone = median(figures[way].rate / figures[ALONE].rate for figures in measured)
         to_plain = median(figures[way].rate / figures["plain gRPC", way[1] or 8].rate for figures in measured)
-        failed = sum(one.failed for one in found)
+        failed = sum(figures.failed for figures in found)
         ratios = [f"{to_alone:.2f}", f"{to_plain:.2f}"]
         lines.append([way[0], str(way[1]), f"{rate:,.0f}", *(f"{time:.2f}" for time in times), str(failed), *ratios])
     helped = median(figures["gRPC", 32].rate / figures["gRPC", 1].rate for figures in measured)
@@ -63,7 +63,7 @@ def main(model: Path, rows: Sequence[Question], *, short: bool) -> Table:
 
 
 def measure(model: Path, rows: Sequence[Question], *, seconds: float) -> dict[tuple[str, int], Figures]:
-    """One round: figures by way and number of clients."""
+    """Run a round; return the results by candidate and number of clients."""
     version = model_store.find(str(model))
     name = version.parent.name
     over_rpc, over_rest = ([make(name, [row]) for row in rows] for make in (rpc_request, rest_request))
@@ -94,7 +94,7 @@ def _figures(server: Running | None, load: Load) -> Figures:
 
 @contextlib.contextmanager
 def _plain(version: Path) -> Iterator[str]:
-    """The plain server for as long as the block runs; its address."""
+    """Run the plain server during the block; yield its address."""
     command = [sys.executable, "-m", "benchmarks.serving.plain", version]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) as process:
         try:

@@ -1,4 +1,4 @@
-"""Views that are made of random weights."""
+"""Views of random weights."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from tfattn.attention.views import Views, of_outputs
 
 
 def outputs(num_tokens: int, *, layers: int = 2, heads: int = 3, width: int = 4, seed: int = 0) -> dict:
-    """What the signatures answer of a text of two segments, padded by two tokens, of an encoder."""
+    """Return outputs of the signatures for a text of two segments of an encoder, padded by two tokens."""
     draw = np.random.default_rng(seed)
     padded = num_tokens + 2
     queries, keys = draw.normal(size=(2, layers, heads, padded, width)).astype("float32")
@@ -33,7 +33,7 @@ def outputs(num_tokens: int, *, layers: int = 2, heads: int = 3, width: int = 4,
 
 @pytest.fixture(scope="session")
 def make_views() -> Callable[..., Views]:
-    """Makes views of so many tokens: `make_views(20, layers=2, heads=3)`."""
+    """Return a function that makes views: `make_views(20, layers=2, heads=3)`."""
 
     def make_views(num_tokens: int, **options) -> Views:
         found = outputs(num_tokens, **options)

@@ -1,4 +1,4 @@
-"""What can be asked, by whatever name, and what is refused in one clear message."""
+"""Attention of exports, runs, servers and published models, and errors of invalid inputs."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ REPORT = "Coolant is pooling underneath sorter."
 
 @pytest.fixture(scope="module")
 def inside(finished, request):
-    """The folder of the tiny pipeline that has run, entered."""
+    """Enter the folder of the finished tiny pipeline."""
     patch = pytest.MonkeyPatch()
     patch.chdir(finished[0])
     yield finished[0]
@@ -30,7 +30,7 @@ def exported(inside):
     return look("tiny", REPORT)
 
 
-def test_an_export_tells_what_the_trained_model_looks_at(inside, exported):
+def test_attention_of_an_export_equals_that_of_the_trained_model(inside, exported):
     ensemble = load(open_run(Path("tiny.yaml"), None))
     features = ensemble.preprocessor({"text": tf.constant([REPORT])})
     tokens = {name: values.to_tensor() for name, values in features.items()}
@@ -42,14 +42,14 @@ def test_an_export_tells_what_the_trained_model_looks_at(inside, exported):
     assert abs(exported.attributions.missing) < 0.05
 
 
-def test_a_run_tells_the_same(inside, exported):
+def test_attention_of_a_run_is_the_same(inside, exported):
     views = look("runs/tiny/latest", REPORT)
     np.testing.assert_allclose(views.parts[0].weights, exported.parts[0].weights, atol=1e-5)
     np.testing.assert_allclose(views.attributions.values, exported.attributions.values, atol=1e-4)
     assert views.sequences == exported.sequences and views.title == exported.title
 
 
-def test_a_server_tells_the_same(inside, exported):
+def test_attention_of_a_server_is_the_same(inside, exported):
     with running(inside / "saved_models", worker_threads=1) as server:
         views = look(f"{server.rest}/tiny", REPORT)
     np.testing.assert_allclose(views.parts[0].weights, exported.parts[0].weights, atol=1e-5)
@@ -87,18 +87,18 @@ def test_the_command_writes_a_page_or_a_picture(inside, command, tmp_path, name)
         (["--text", "a", "--output", "a.png", "--layer", "7"], "there is no such layer"),
     ],
 )
-def test_what_does_not_fit_is_refused(inside, command, arguments, said):
+def test_invalid_inputs_are_refused(inside, command, arguments, said):
     answer = command("attention", "tiny", *arguments)
     assert answer.status != 0 and said in answer.errors
     assert "Traceback" not in answer.errors
 
 
-def test_a_model_that_is_not_there_is_named(inside, command):
+def test_a_missing_model_is_named(inside, command):
     answer = command("attention", "tinny", "--text", "a")
     assert answer.status == 1 and "Did you mean `tiny`" in answer.errors
 
 
-def test_a_model_without_attention_says_which_have(inside, tmp_path):
+def test_a_model_without_attention_lists_supported_models(inside, tmp_path):
 
     class Plain(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
@@ -127,7 +127,7 @@ def test_rows_of_a_table_are_json_or_csv(table_export):
 
 @pytest.fixture
 def table_export(tmp_path):
-    """An export that reads two numbers and a category, and looks at all alike."""
+    """Return an export of a table of two numbers and a category."""
 
     kinds = {"age": tf.float32, "hours": tf.float32, "work": tf.string}
     specs = [tf.TensorSpec([None], kind, name=name) for name, kind in kinds.items()]

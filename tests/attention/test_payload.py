@@ -1,4 +1,4 @@
-"""The data of a page hold the model's weights to the precision of a byte, and stay small."""
+"""The data of a page: weights to the precision of a byte, and a small size."""
 
 import base64
 import json
@@ -36,7 +36,7 @@ def dense(arrays, width):
 
 
 @pytest.mark.parametrize("num_tokens", [1, 7, 16, 40, 300])
-def test_weights_are_the_models_to_a_byte(make_views, num_tokens):
+def test_weights_are_those_of_the_model_to_8_bits(make_views, num_tokens):
     views = make_views(num_tokens)
     known, arrays = unpacked(payload.encode(views))
     assert [part["name"] for part in known["parts"]] == ["encoder", "encoder rollout"]
@@ -49,7 +49,7 @@ def test_weights_are_the_models_to_a_byte(make_views, num_tokens):
         np.testing.assert_allclose(own["rest"] / 255, left, atol=2 * BYTE)
 
 
-def test_none_that_is_left_out_is_larger_than_one_that_is_kept(make_views):
+def test_omitted_weights_are_smaller_than_kept_weights(make_views):
     weights = make_views(60).parts[0].weights
     found = payload.largest(weights)
     columns = np.cumsum(found["columns"], axis=-1, dtype=int)
@@ -67,7 +67,7 @@ def test_queries_and_keys_make_the_weights(make_views):
     np.testing.assert_allclose(exponents / exponents.sum(-1, keepdims=True), views.parts[0].weights, atol=BYTE)
 
 
-def test_queries_and_keys_that_are_too_many_are_left_out(make_views, monkeypatch):
+def test_too_many_queries_and_keys_are_omitted(make_views, monkeypatch):
     monkeypatch.setattr(payload, "MAX_VECTOR_BYTES", 100)
     known, (own, _) = unpacked(payload.encode(make_views(12)))
     assert "queries" not in own and known["parts"][0]["hasVectors"]

@@ -2,13 +2,13 @@
 
 import sys
 
-from benchmarks.memory_peak import measured, memory_in_use
+from benchmarks.memory_peak import measure, memory_in_use
 
 HOLD = "import time; held = bytearray(b'x') * 2**28; time.sleep(0.3); raise SystemExit(3)"
 
 
-def test_a_command_keeps_its_status_and_its_time_and_memory_are_told():
-    cost = measured([sys.executable, "-c", HOLD], interval=0.02)
+def test_status_time_and_memory_of_a_command_are_measured():
+    cost = measure([sys.executable, "-c", HOLD], interval=0.02)
     assert cost.status == 3
     assert cost.seconds > 0.3 and cost.cpu_seconds > 0
     assert cost.peak >= cost.before > 0
@@ -16,5 +16,5 @@ def test_a_command_keeps_its_status_and_its_time_and_memory_are_told():
     assert str(cost).startswith(f"{cost.seconds:.0f} s, ")
 
 
-def test_memory_in_use_is_less_than_the_machines():
+def test_memory_in_use_is_less_than_the_memory_of_the_machine():
     assert 0 < memory_in_use() < 4096

@@ -1,4 +1,4 @@
-"""A benchmark that records its tables replaces its own section of RESULTS.md, and nothing else."""
+"""Recording of tables: a benchmark replaces only its own section of RESULTS.md."""
 
 import argparse
 import importlib
@@ -22,17 +22,17 @@ def table(rate: str) -> Table:
 
 
 def record(text: str, rate: str, command: str = READING) -> str:
-    return results.recorded(text, [table(rate)], command=command, where="On a day.")
+    return results.replace_section(text, [table(rate)], command=command, where="On a day.")
 
 
-def test_a_new_command_comes_last_and_is_then_replaced_in_its_place():
+def test_a_new_command_is_appended_and_later_replaced():
     first = record(record("# Results\n\nBy hand.\n", "84,600"), "12", OTHER)
     assert first.index("By hand.") < first.index("84,600") < first.index("   12 |")
     second = record(first.replace("By hand.", "Said anew."), "90,000")
     assert second == first.replace("By hand.", "Said anew.").replace("84,600", "90,000")
 
 
-def test_a_table_is_aligned_markdown_in_which_no_cell_ends_early():
+def test_a_table_is_aligned_markdown_with_escaped_cells():
     title, _, head, rule, *rows, _, note = str(table("84,600")).splitlines()
     assert title == "reading:" and note == "Shuffled."
     assert rule == "| ------ | -----: |"
@@ -40,12 +40,12 @@ def test_a_table_is_aligned_markdown_in_which_no_cell_ends_early():
     assert rows[1].split(" | ")[0].strip("| ") == r"a \| b"
 
 
-def test_a_comparison_gives_rates_and_how_much_faster_the_first_is():
+def test_a_comparison_has_rates_and_ratios_to_the_first():
     shown = comparison("reading", {"tfattn": 2.0, "peer": 3.0}, unit="rows", amount=600)
     assert shown.rows == [["tfattn", "2", "300", ""], ["peer", "3", "200", "1.50"]]
 
 
-def test_what_is_printed_is_recorded_only_if_it_is_asked_for(tmp_path, monkeypatch, capsys):
+def test_tables_are_recorded_only_on_request(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "RESULTS", tmp_path / "RESULTS.md")
     results.RESULTS.write_text("By hand.\n")
     results.publish([table("84,600")], command=READING, record=False)
@@ -54,14 +54,14 @@ def test_what_is_printed_is_recorded_only_if_it_is_asked_for(tmp_path, monkeypat
     assert results.RESULTS.read_text().startswith("By hand.\n") and str(table("84,600")) in results.RESULTS.read_text()
 
 
-def test_the_command_is_told_without_the_option_that_records(monkeypatch):
+def test_the_command_excludes_the_record_option(monkeypatch):
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", argparse.Namespace(name="benchmarks.serving.__main__"))
     monkeypatch.setattr(sys, "argv", ["...", "throughput", "--record", "saved_models/mine"])
     assert results.own_command() == "python -m benchmarks.serving throughput saved_models/mine"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_recorded_command_is_one_that_a_benchmark_takes(command):
+def test_recorded_commands_are_valid(command):
     module, *arguments = shlex.split(command)[2:]
     package = module in ("benchmarks", "benchmarks.serving")
     read = importlib.import_module(f"{module}.__main__" if package else module).parser()

@@ -1,4 +1,4 @@
-"""What is kept aside of SST-2 shares no phrase with what is trained on."""
+"""The split of SST-2: held-out sentences share no phrase with training rows."""
 
 from benchmarks import sst2
 
@@ -12,7 +12,7 @@ def rows(path):
     return [tuple(line.split("\t")) for line in lines]
 
 
-def test_no_training_row_is_a_part_of_a_sentence_that_is_kept_aside(tmp_path, monkeypatch):
+def test_no_training_row_is_part_of_a_held_out_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(sst2, "KEPT_ASIDE", 1)
     for name, texts in (("train.tsv", SENTENCES[:2] + PHRASES), ("dev.tsv", SENTENCES[2:])):
         (tmp_path / name).write_text("sentence\tlabel\n" + "".join(f"{text} \t1\n" for text in texts))

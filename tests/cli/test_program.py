@@ -2,12 +2,14 @@
 
 import importlib
 import pkgutil
+import re
 
 import pytest
 import typer
 
 from tfattn import cli
 from tfattn.cli import program
+from tfattn.files import SCHEME, find_shipped
 
 COMMANDS = typer.main.get_command(cli.app).commands
 
@@ -24,6 +26,15 @@ def test_every_command_and_argument_has_a_help_text():
         f"{name} {param.name}" for name, command in COMMANDS.items() for param in command.params if not param.help
     ]
     assert not silent
+
+
+def test_files_in_help_texts_are_shipped():
+    helps = [cli.app.info.help, *(command.help for command in COMMANDS.values())]
+    helps += [param.help for command in COMMANDS.values() for param in command.params]
+    named = [name for text in helps for name in re.findall(r"\S*(?:configs|pipelines)/\S+?\.yaml", text)]
+    assert named
+    for name in named:
+        assert name.startswith(SCHEME) and find_shipped(name).is_file()
 
 
 def test_a_memory_error_is_a_line_with_a_remedy(monkeypatch, capsys):

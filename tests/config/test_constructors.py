@@ -18,7 +18,10 @@ KINDS = [
     kind for kind in (*catalog.CATALOGS, "targets", "examples", "sections") if kind not in ("pretrained", "samples")
 ]
 ENTRIES = [
-    (kind, name) for kind in KINDS for name in registry.names(kind) if (kind, name) != ("sections", "pretrained")
+    (kind, name)
+    for kind in KINDS
+    for name in registry.names(kind)
+    if (kind, name) not in (("sections", "peft_adapter"), ("sections", "pretrained"))
 ]
 
 OWN = """\
@@ -289,7 +292,7 @@ def test_a_class_without_arguments_passes():
     assert inspect_constructor(Bare).arguments == {}
 
 
-def test_checking_and_listing_import_no_heavy_module():
+def test_checking_and_listing_import_no_heavy_module(published_hub):
     code = f"""
 import contextlib, io, pathlib, sys
 from tfattn import catalog, cli, registry
@@ -311,4 +314,4 @@ print(len(commands))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True)
     assert done.returncode == 0 and int(done.stdout) > 30, done.stdout + done.stderr
-    assert not done.stderr
+    assert all(line.startswith("downloading hf://") for line in done.stderr.splitlines()), done.stderr

@@ -4,7 +4,7 @@ import pytest
 
 from tfattn import registry
 from tfattn.config.moved import MOVED_KEYS, MOVED_NAMES
-from tfattn.config.resolve import resolve
+from tfattn.config.resolve import resolve, resolve_section
 from tfattn.errors import ConfigProblems
 
 PIPELINE = """\
@@ -47,3 +47,9 @@ def test_new_names_exist_and_old_ones_do_not():
     for names in MOVED_NAMES.values():
         assert not names.keys() & set(registry.names("tasks")) and set(names.values()) <= set(registry.names("tasks"))
     assert not MOVED_KEYS.keys() & set(MOVED_KEYS.values())
+
+
+def test_the_old_key_of_a_single_section_is_replaced(tmp_path, capsys):
+    (tmp_path / "recipe.yaml").write_text('template: "{text}"\nmax_new_tokens: 5\n')
+    assert resolve_section("prompt", tmp_path / "recipe.yaml").values["max_tokens"] == 5
+    assert "recipe.yaml:2:1: max_new_tokens: the key is now `max_tokens`" in " ".join(capsys.readouterr().err.split())

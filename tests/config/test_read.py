@@ -74,9 +74,9 @@ def test_errors_have_a_location(text, message):
         parse_yaml(text, "f")
 
 
-def test_a_missing_file_lists_other_files(tmp_path):
+def test_a_missing_file_suggests_a_similar_file(tmp_path):
     (tmp_path / "pipeline.yaml").write_text("a: 1")
-    with pytest.raises(ConfigError, match=r"There are: .*pipeline\.yaml"):
+    with pytest.raises(ConfigError, match=r"cannot read the file.*Did you mean `.*pipeline\.yaml`"):
         read_yaml(tmp_path / "pipelin.yaml")
 
 

@@ -14,6 +14,7 @@ from tfattn.errors import ConfigError, ConfigProblems
     ("relation", "values", "message"),
     [
         (Divides("b"), {"a": 5, "b": 16}, "does not divide `b`: expected a divisor of b=16, received 5"),
+        (Divides("b", unless="c"), {"a": 5, "b": 16, "c": None}, "expected a divisor of b=16, received 5"),
         (AtMost("b"), {"a": 5, "b": 4}, "above `b`: expected at most b=4, received 5"),
         (Below("b"), {"a": 3, "b": 3}, "not below `b`: expected below b=3, received 3"),
         (OnlyWith("b"), {"a": True, "b": 0}, "needs another `b`: expected b other than 0, received b 0"),
@@ -49,6 +50,7 @@ def test_violations_are_reported(relation, values, message):
         (NotWith("b"), {"a": None, "b": None}),
         (NotWith("b"), {"a": 1, "b": 0.0}),
         (InsteadOf("b"), {"a": None, "b": 1}),
+        (Divides("b", unless="c"), {"a": 5, "b": 16, "c": 3}),
         (Divides("b"), {"a": 5}),  # a missing key is not checked
         (AtMost("b.c.d"), {"a": 5, "b": {"c": None}}),
     ],

@@ -45,6 +45,16 @@ def test_another_name_replaces_the_section_of_the_part(car):
     assert config.values["spare"] == {"name": "motor", "volts": 400.0}
 
 
+def test_an_override_replaces_a_section_by_a_part(car):
+    car("name: engine\npower: 50\nfuel: petrol\n", "strong.yaml")
+    path = car("name: beetle\nengine: {name: engine, power: 30, cooling: 0.3}\n")
+    config = resolve(path, ["engine={from: strong.yaml, power: 60}", "engine.fuel=diesel"])
+    assert config.values["engine"] == {"name": "engine", "power": 60, "fuel": "diesel", "cooling": 0.1}
+    assert config.origins["engine", "power"] == "--set engine"
+    with pytest.raises(ConfigError, match=r"--set engine: no such part: received gone.yaml"):
+        resolve(path, ["engine={from: gone.yaml}"])
+
+
 def test_a_part_cannot_start_from_another(car):
     car("from: other.yaml\n", "chain.yaml")
     with pytest.raises(ConfigError, match="cannot start from another part"):
@@ -121,6 +131,13 @@ def test_all_errors_are_reported_with_their_location(car):
     assert "received 2.5 (a number)" in problems["wheels.count"]
     assert "Did you mean `engine`?" in problems["spare.name"]
     assert "The keys are: name, engine" in problems["colour"]
+
+
+def test_wrong_values_of_a_list_are_one_error(car):
+    with pytest.raises(ConfigProblems) as caught:
+        resolve(car(GOOD), ["wheels.makers=[1, 2, a, 3]"])
+    [problem] = map(str, caught.value.problems)
+    assert problem.endswith("received 1 (an integer), and 2 more wrong values. Write it in quotes.")
 
 
 def test_an_unknown_key_lists_the_available_keys(car):

@@ -1,4 +1,4 @@
-"""What every decoder keeps, whatever it computes."""
+"""The contract check of decoders."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ BATCH, LENGTH = 3, 7
 
 
 def check_decoder(model: Decoder, *, tolerance: float = 1e-4) -> None:
-    """Holds a model against the contract of all decoders.
+    """Check the contract of decoders.
 
     Args:
-        model: a small one, for texts of at least 12 tokens and a vocabulary of at least 10. Its weights are shaken, so
-            that none of them is 0; it is trained one step in the end.
-        tolerance: how much logits of two ways of computing may differ in float32.
+        model: a small model, for texts of at least 12 tokens and a vocabulary of at least 10. Its weights are
+            randomized, so that none of them is 0; it is trained one step at the end.
+        tolerance: the maximum difference of logits between two computations in float32.
     """
     draw = np.random.default_rng(0)
     model.set_weights([weight + 0.1 * draw.normal(size=weight.shape).astype("float32") for weight in model.weights])
@@ -93,7 +93,7 @@ def _check_packed_texts_are_apart(model: Decoder, features: dict, close: dict) -
 
 
 def _check_reading_equals_the_whole(model: Decoder, features: dict, close: dict) -> None:
-    """In pieces of any size, with caches that settle in between."""
+    """Check reading in pieces of any size, with caches that are merged in between."""
     token_ids, logits = features[TOKEN_IDS][:1], logits_of(model, features)[:1]
     several = [[3, 1, 3]]
     if keras.backend.backend() == "tensorflow":  # JAX compiles each size anew
@@ -109,7 +109,7 @@ def _check_reading_equals_the_whole(model: Decoder, features: dict, close: dict)
 
 
 def _check_padding_changes_nothing(model: Decoder, features: dict, close: dict) -> None:
-    """Prompts of different lengths in a batch, and what is written after them, equal each alone."""
+    """Check that prompts of different lengths in a batch, and their continuations, equal single prompts."""
     more = np.array([[5, 3], [2, 2], [4, 9]], "int32")
     after, cache = at_once(model.prefill)(features[TOKEN_IDS], features[PADDING_MASK])
     cache = cache.merged(2)
@@ -124,7 +124,7 @@ def _check_padding_changes_nothing(model: Decoder, features: dict, close: dict) 
 
 
 def _check_what_is_dropped_was_never_read(model: Decoder, features: dict, close: dict) -> None:
-    """Tokens that are taken back, as drafts are, leave nothing behind."""
+    """Check that dropped tokens, such as rejected drafts, leave no trace."""
     token_ids = features[TOKEN_IDS][:1]
     read = at_once(model.read)
     _, cache = read(token_ids[:, :4], model.empty_cache(1))
@@ -135,7 +135,7 @@ def _check_what_is_dropped_was_never_read(model: Decoder, features: dict, close:
 
 def _check_a_loop_can_carry_the_cache(model: Decoder, features: dict, close: dict) -> None:
     def write(token_ids: Any, padding_mask: Any) -> Any:
-        """The logits (B, V) after the last of three tokens, the likeliest each."""
+        """Return the logits (B, V) after three greedy tokens."""
         logits, cache = model.prefill(token_ids, padding_mask)
 
         def one(index: Any, logits: Any, cache: Any) -> tuple:

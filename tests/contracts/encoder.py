@@ -1,19 +1,20 @@
-"""What every encoder keeps, whatever it reads."""
+"""The contract check of encoders."""
 
 from typing import Any
 
 import keras
 import numpy as np
 
+from tests.contracts.logits import at_once
 from tfattn.models.contracts.encoder import Encoder
 
 
 def check_encoder(model: Encoder, features: dict[str, np.ndarray]) -> None:
-    """Holds a model against the contract of encoders.
+    """Check the contract of encoders.
 
     Args:
-        model: a model of which dropout, if any, is 0.
-        features: of rows of unequal lengths, with their `padding_mask`.
+        model: a model without dropout.
+        features: features of rows of unequal lengths, with their `padding_mask`.
     """
     outputs, mask = _outputs(model, features), features["padding_mask"]
     rows, length = mask.shape
@@ -46,7 +47,7 @@ def _changed(name: str, value: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def _outputs(model: Encoder, features: dict[str, np.ndarray]) -> dict[str, Any]:
-    return keras.tree.map_structure(keras.ops.convert_to_numpy, model(features))
+    return keras.tree.map_structure(keras.ops.convert_to_numpy, at_once(model)(features))
 
 
 def _assert_same(received: dict[str, Any], expected: dict[str, Any], mask: np.ndarray) -> None:

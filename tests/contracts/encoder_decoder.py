@@ -1,4 +1,4 @@
-"""What every encoder-decoder keeps, whatever it computes."""
+"""The contract check of encoder-decoders."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ START = 1
 
 
 def check_encoder_decoder(model: EncoderDecoder, *, tolerance: float = 1e-4) -> None:
-    """Holds a model against the contract of all encoder-decoders.
+    """Check the contract of encoder-decoders.
 
     Args:
-        model: a small one, for sources and targets of at least 12 tokens and vocabularies of at least 10. Its weights
-            are shaken, so that none of them is 0; it is trained one step in the end.
-        tolerance: how much logits of two ways of computing may differ in float32.
+        model: a small model, for sources and targets of at least 12 tokens and vocabularies of at least 10. Its weights
+            are randomized, so that none of them is 0; it is trained one step at the end.
+        tolerance: the maximum difference of logits between two computations in float32.
     """
     draw = np.random.default_rng(0)
     model.set_weights([weight + 0.1 * draw.normal(size=weight.shape).astype("float32") for weight in model.weights])
@@ -156,7 +156,7 @@ def _check_beams_equal_rows(model: EncoderDecoder, features: dict, close: dict) 
 
 def _check_a_loop_can_carry_the_state(model: EncoderDecoder, features: dict, close: dict) -> None:
     def write(token_ids: Any, padding_mask: Any) -> Any:
-        """The likeliest token after each: their logits (B, V), after the last."""
+        """Return the logits (B, V) after the last of some greedy tokens."""
         memory = model.encode({TOKEN_IDS: token_ids, PADDING_MASK: padding_mask})
         first = ops.full((ops.shape(padding_mask)[0],), START, dtype="int32")
 

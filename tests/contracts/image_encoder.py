@@ -1,4 +1,4 @@
-"""What every encoder of images keeps, whatever it computes."""
+"""The contract check of image encoders."""
 
 import json
 from collections.abc import Callable
@@ -15,11 +15,11 @@ OUTPUTS = ("sequence_output", "pooled_output")
 
 
 def check_image_encoder(make: Callable[[], ImageEncoder], *, folder: Path) -> None:
-    """Holds a model against the contract of all encoders of images.
+    """Check the contract of image encoders.
 
     Args:
-        make: makes one, with weights of its own each time; dropout, if any, must be 0, so that answers can be compared.
-        folder: an empty folder to write weights to.
+        make: returns a new model with other weights, without dropout.
+        folder: an empty folder for weights.
     """
     model = make()
     height, width = [model.image_size] * 2 if isinstance(model.image_size, int) else model.image_size
@@ -96,7 +96,7 @@ def check_image_encoder(make: Callable[[], ImageEncoder], *, folder: Path) -> No
 
 
 def run(model: ImageEncoder, images: np.ndarray) -> dict[str, np.ndarray]:
-    """What a model answers, in float32."""
+    """Return the outputs of a model in float32."""
     outputs = model({"images": images})
     return {name: keras.ops.convert_to_numpy(keras.ops.cast(outputs[name], "float32")) for name in OUTPUTS}
 

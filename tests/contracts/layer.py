@@ -1,4 +1,4 @@
-"""What every layer keeps, whatever it computes."""
+"""The contract check of layers."""
 
 import json
 from pathlib import Path
@@ -7,21 +7,25 @@ from typing import Any
 import keras
 import numpy as np
 
+from tests.contracts.logits import array, called
+
 
 def check_layer(
     layer_class: type, arguments: dict[str, Any], *inputs: np.ndarray, output_shape: tuple, folder: Path, **call: Any
 ) -> None:
-    """Holds a layer against the contract of all layers.
+    """Check the contract of layers.
 
     Args:
         layer_class: the class.
-        arguments: its constructor's arguments; dropout, if any, must be 0, so that answers can be compared.
-        *inputs: what it is called with; batch first.
-        output_shape: the shape of its (first) output.
-        folder: an empty folder to write weights to.
+        arguments: the arguments of the constructor, without dropout.
+        *inputs: the inputs of a call, batch first.
+        output_shape: the shape of the first output.
+        folder: an empty folder for weights.
         **call: further arguments of the call.
     """
+    nodes = [keras.Input(value.shape[1:], dtype=str(value.dtype)) for value in inputs]
     layer = layer_class(**arguments, name="layer")
+    model = keras.Model(nodes, layer(*nodes, **call))
     output = _call(layer, inputs, call)
 
     # Shapes and types.
@@ -34,14 +38,20 @@ def check_layer(
     config = json.loads(json.dumps(layer.get_config()))
     twin = layer_class.from_config(config)
     assert json.loads(json.dumps(twin.get_config())) == config
-    _call(twin, inputs, call)
+    twin(*nodes, **call)
     paths = [variable.path for variable in layer.variables]
     assert len(set(paths)) == len(paths)
     assert [variable.path for variable in twin.variables] == paths
     assert all(path.startswith("layer/") for path in paths)
 
+    # Keras saves it in a model, and loads it in its safe mode.
+    model.save(folder / "model.keras")
+    own = {} if layer_class.__module__.startswith("tfattn.") else {layer_class.__name__: layer_class}
+    loaded = keras.saving.load_model(folder / "model.keras", custom_objects=own, safe_mode=True)
+    np.testing.assert_array_equal(_call(loaded, [list(inputs)], {}), output)
+
     # Weights that were saved and loaded into it give the same answer.
-    np.savez(folder / "weights.npz", **{v.path: keras.ops.convert_to_numpy(v) for v in layer.variables})
+    np.savez(folder / "weights.npz", **{v.path: array(v) for v in layer.variables})
     saved = np.load(folder / "weights.npz")
     for variable in twin.variables:
         variable.assign(saved[variable.path])
@@ -54,22 +64,21 @@ def check_layer(
 
     # In bfloat16 the weights stay float32, and the answer is about the same.
     half = layer_class(**arguments, name="layer", dtype="mixed_bfloat16")
-    answer = half(*inputs, **call)
-    assert keras.backend.standardize_dtype(answer.dtype) == "bfloat16"
+    assert half(*nodes, **call).dtype == "bfloat16"
     assert {v.dtype for v in half.trainable_variables} <= {"float32"}
     for variable in half.variables:
         variable.assign(saved[variable.path])
     np.testing.assert_allclose(_call(half, inputs, call), output, atol=0.05 * np.abs(output).max())
 
     # One step of training moves every weight.
-    before = {v.path: keras.ops.convert_to_numpy(v) for v in layer.trainable_variables}
+    before = {v.path: array(v) for v in layer.trainable_variables}
     _train_one_step(layer, inputs, call, output_shape)
     for variable in layer.trainable_variables:
-        assert np.abs(keras.ops.convert_to_numpy(variable) - before[variable.path]).max() > 0, variable.path
+        assert np.abs(array(variable) - before[variable.path]).max() > 0, variable.path
 
 
 def _call(layer: keras.layers.Layer, inputs: Any, call: dict[str, Any]) -> np.ndarray:
-    return keras.ops.convert_to_numpy(keras.ops.cast(layer(*inputs, **call), "float32"))
+    return array(called(layer, *inputs, **call)).astype("float32")
 
 
 def _train_one_step(layer: keras.layers.Layer, inputs: Any, call: dict[str, Any], output_shape: tuple) -> None:
@@ -82,5 +91,7 @@ def _train_one_step(layer: keras.layers.Layer, inputs: Any, call: dict[str, Any]
             return self.layer(*values, **call)
 
     model = Model()
-    model.compile(optimizer=keras.optimizers.SGD(1.0), loss="mse", jit_compile=False)
+    # Without it, JAX would compile every operation of the step by itself.
+    compiled = keras.backend.backend() == "jax"
+    model.compile(optimizer=keras.optimizers.SGD(1.0), loss="mse", jit_compile=compiled)
     model.train_on_batch(tuple(inputs), np.random.default_rng(0).normal(size=output_shape).astype("float32"))

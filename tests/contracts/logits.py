@@ -1,5 +1,6 @@
-"""What all models keep that compute logits, whatever they read."""
+"""Contract checks of all models that compute logits."""
 
+import functools
 import json
 from typing import Any
 
@@ -11,7 +12,7 @@ from tfattn.features import LOGITS
 
 
 def check_configuration(model: keras.Model, features: dict) -> None:
-    """Holds a twin that is made of the model's configuration and weights against the model."""
+    """Check that a copy from configuration and weights equals the model."""
     config = json.loads(json.dumps(model.get_config()))
     twin = type(model).from_config(config)
     assert json.loads(json.dumps(twin.get_config())) == config
@@ -23,13 +24,13 @@ def check_configuration(model: keras.Model, features: dict) -> None:
 
 
 def check_depth_groups(model: keras.Model) -> None:
-    """Expects each trainable variable in one group."""
+    """Check that each trainable variable is in one group."""
     paths = [variable.path for group in model.depth_groups() for variable in group]
     assert sorted(paths) == sorted(variable.path for variable in model.trainable_variables)
 
 
 def in_bfloat16(model: keras.Model, features: dict, real: np.ndarray) -> tuple[keras.Model, np.ndarray, float]:
-    """Returns a twin in bfloat16, whose logits are about the same, and the logits in float32 with their scale."""
+    """Return a copy in bfloat16 with similar logits, and the logits in float32 with their scale."""
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
         half = type(model).from_config(model.get_config())
@@ -44,7 +45,7 @@ def in_bfloat16(model: keras.Model, features: dict, real: np.ndarray) -> tuple[k
 
 
 def check_training_reaches_every_weight(model: keras.Model, features: dict) -> None:
-    """Trains the model one step, which changes each weight."""
+    """Train the model one step, and check that each weight changes."""
 
     class Trained(keras.Model):
         def __init__(self):
@@ -63,7 +64,7 @@ def check_training_reaches_every_weight(model: keras.Model, features: dict) -> N
 
 
 def compiled(function: Any) -> Any:
-    """As a graph, which knows no length and no number of rows where the backend has such."""
+    """Compile a function to a graph with unknown lengths and rows, if the backend supports it."""
     if keras.backend.backend() != "tensorflow":
         return at_once(function)
     import tensorflow as tf
@@ -73,7 +74,7 @@ def compiled(function: Any) -> Any:
 
 
 def at_once(function: Any) -> Any:
-    """Compiled as a whole where the backend would compile each operation by itself for each size: with JAX."""
+    """Compile a function as a whole with JAX, which would compile each operation for each size."""
     if keras.backend.backend() != "jax":
         return function
     import jax
@@ -81,11 +82,28 @@ def at_once(function: Any) -> Any:
     return jax.jit(function)
 
 
+def called(layer: keras.layers.Layer, *inputs: Any, **options: Any) -> Any:
+    """Call a built layer or model; with JAX, as a function that is compiled once for equal shapes."""
+    if keras.backend.backend() != "jax":
+        return layer(*inputs, **options)
+    weights = [[v.value for v in group] for group in (layer.trainable_variables, layer.non_trainable_variables)]
+    return _stateless(layer)(*weights, inputs, options)
+
+
+@functools.lru_cache(maxsize=2)
+def _stateless(layer: keras.layers.Layer) -> Any:
+    return at_once(lambda *weights_and_inputs: _outputs(layer, *weights_and_inputs))
+
+
+def _outputs(layer: keras.layers.Layer, trained: list, others: list, inputs: tuple, options: dict) -> Any:
+    return layer.stateless_call(trained, others, *inputs, **options)[0]
+
+
 def logits_of(model: keras.Model, features: dict) -> np.ndarray:
-    """The logits of a model in float32."""
-    return array(ops.cast(at_once(lambda features: model(features)[LOGITS])(features), "float32"))
+    """Return the logits of a model in float32."""
+    return array(ops.cast(called(model, features)[LOGITS], "float32"))
 
 
 def array(tensor: Any) -> np.ndarray:
-    """A tensor of any backend as an array."""
+    """Convert a tensor of any backend to an array."""
     return keras.ops.convert_to_numpy(tensor)

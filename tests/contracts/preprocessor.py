@@ -1,4 +1,4 @@
-"""What every preprocessor keeps, whatever it reads."""
+"""The contract check of preprocessors."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,14 +36,14 @@ def check_preprocessor(
     folder: Path,
     odd_fields: Sequence[str] | None = None,
 ) -> None:
-    """Holds a preprocessor against the contract of all preprocessors.
+    """Check the contract of preprocessors.
 
     Args:
-        fitted: has learned from training rows.
-        unfitted: of the same class, with other settings: into it is loaded what `fitted` saves.
-        rows: usual rows to be read, at least two.
-        folder: an empty folder to write to.
-        odd_fields: the fields that may hold any text at all; by default all do.
+        fitted: a fitted preprocessor.
+        unfitted: a preprocessor of the same class with other settings, which loads the files of `fitted`.
+        rows: at least two ordinary rows.
+        folder: an empty folder.
+        odd_fields: the fields that accept any text; by default all.
     """
     fields = _columns(fitted, rows, odd_fields)
     (folder / "saved").mkdir()
@@ -60,7 +60,7 @@ def check_preprocessor(
 
 
 def _columns(fitted: Preprocessor, rows: Sequence[dict[str, str]], odd: Sequence[str] | None) -> dict[str, tf.Tensor]:
-    """The rows, and after them one more for each odd text, by field: (B,) strings each."""
+    """Return the rows, and a further row for each unusual text, by field: (B,) strings each."""
     names = (*fitted.fields, *fitted.target_fields)
     odd = names if odd is None else odd
     strange = [{**rows[0], **dict.fromkeys(odd, text)} for text in ODD]
@@ -68,13 +68,13 @@ def _columns(fitted: Preprocessor, rows: Sequence[dict[str, str]], odd: Sequence
 
 
 def _answers(preprocessor: Preprocessor, fields: dict[str, tf.Tensor]) -> dict[str, Any]:
-    """All that a preprocessor makes of rows, by name: the features first."""
+    """Return all outputs of a preprocessor for rows, by name: the features first."""
     excluded, truncated = preprocessor.excluded(fields), preprocessor.truncated(fields)
     return {**preprocessor(fields), "excluded": excluded, "truncated": truncated}
 
 
 def _check_features(fitted: Preprocessor, answers: dict[str, Any]) -> None:
-    """Types, lengths and numbers are those that models and records count on."""
+    """Check the types, lengths and values that models and records require."""
     features = {name: value for name, value in answers.items() if name not in ("excluded", "truncated")}
     assert features
     for name, value in features.items():
@@ -100,7 +100,7 @@ def _check_features(fitted: Preprocessor, answers: dict[str, Any]) -> None:
 
 
 def _check_without_targets(fitted: Preprocessor, fields: dict[str, tf.Tensor], answers: dict[str, Any]) -> None:
-    """What is to be written is not needed to read: when a model answers, there is none."""
+    """Check that targets are optional, because they are unknown in prediction."""
     read = {name: fields[name] for name in fitted.fields}
     alone = fitted(read)
     assert alone.keys() <= answers.keys()
@@ -131,7 +131,7 @@ def _check_unknown(fitted: Preprocessor, fields: dict[str, tf.Tensor]) -> None:
 def _check_graph_and_export(
     fitted: Preprocessor, fields: dict[str, tf.Tensor], answers: dict[str, Any], folder: Path
 ) -> None:
-    """In a graph for any number of rows, and in an export, the answers are the same, and nothing in it is refused."""
+    """Check that a graph for any number of rows, and an export with allowed operations, give equal outputs."""
     specification = {name: tf.TensorSpec([None], tf.string, name=name) for name in fields}
     function = tf.function(lambda fields: _answers(fitted, fields), input_signature=[specification], autograph=False)
     _assert_equal(function(fields), answers)
@@ -152,7 +152,7 @@ def _check_graph_and_export(
 def _check_saving(
     fitted: Preprocessor, unfitted: Preprocessor, fields: dict[str, tf.Tensor], answers: dict[str, Any], folder: Path
 ) -> None:
-    """What is saved is all that is learned from training rows, and nothing that was learned from others."""
+    """Check that saved files have the whole state, and replace the state of another preprocessor."""
     with pytest.raises(TfattnError, match="Call `fit` or `load` first"):
         unfitted(fields)
     unfitted.load(folder / "saved")
@@ -174,7 +174,7 @@ def _dense(answers: dict[str, Any]) -> dict[str, tf.Tensor]:
 
 
 def _assert_equal(received: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Holds each answer received, dense or ragged, against the one expected: sequences and whole numbers exactly."""
+    """Check outputs, dense or ragged, against expected outputs: sequences and integers exactly."""
     for name, value in received.items():
         if isinstance(value, tf.RaggedTensor):
             assert value.to_list() == expected[name].to_list(), name

@@ -1,4 +1,4 @@
-"""What every export keeps, whatever it answers."""
+"""The contract check of exports."""
 
 import asyncio
 import itertools
@@ -12,9 +12,12 @@ import tensorflow as tf
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn.export import saved_model
+from tfattn.export.network_split import split
 from tfattn.export.servable_model import ServableModel
+from tfattn.litert.converter import convert
+from tfattn.litert.model import LiteRtModel
 from tfattn.serving.api.signature import Signature
-from tfattn.serving.client.row_outputs import decoded
+from tfattn.serving.client.row_values import decoded
 from tfattn.serving.engine.batching import Batcher
 from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -29,18 +32,20 @@ def check_servable_model(
     *,
     folder: Path,
     expected: Mapping[str, np.ndarray] | None = None,
+    litert: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Holds what is exported against the contract of all exports.
+    """Check the contract of exports.
 
     Args:
-        served_class: the class, called with the ensemble alone.
+        served_class: the class, which is called with the ensemble.
         ensemble: trained models.
         rows: at least two raw rows of unequal lengths.
-        folder: an empty folder to write a SavedModel to.
-        expected: what the models predict for these rows; by default what the ensemble does.
+        folder: an empty folder for a SavedModel.
+        expected: the predictions for these rows; by default those of the ensemble.
+        litert: whether to compute the networks with LiteRT too.
 
     Returns:
-        the outputs of serving_default for these rows, as the SavedModel gives them.
+        the outputs of serving_default of the SavedModel for these rows.
     """
     served = served_class(ensemble)
     functions, request = served.signatures(), served.request(rows)
@@ -89,6 +94,9 @@ def check_servable_model(
     rolled = {name: np.roll(values, 1, axis=0) for name, values in outputs.items()}
     assert served.compare(expected, _plain(rolled), tolerance=1e-9).wrong.any()
 
+    if litert:
+        check_litert(served, request, outputs, folder)
+
     # The warm-up asks every signature that anybody waits for, with inputs that it takes.
     requests = list(served.warm_up(rows))
     assert {name for name, _ in requests} == set(functions) - set(served.attention_signatures())
@@ -104,8 +112,32 @@ def check_servable_model(
     return outputs
 
 
+def check_litert(
+    served: ServableModel, request: Mapping[str, Sequence[Any]], outputs: Mapping[str, np.ndarray], folder: Path
+) -> None:
+    """Check that an export answers the same if LiteRT computes its networks."""
+    parts = split(served)
+    path = folder / "network.tflite"
+    path.write_bytes(convert({"network": parts.network}, weights=served.weights))
+    model = LiteRtModel(path)
+    names, _ = model.signatures["network"]
+    assert not model.files and all(spec.dtype in (tf.int32, tf.float32) for spec in parts.network.input_signature)
+
+    def network(features: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return model.run("network", {name: features[name] for name in names})
+
+    columns = [tf.constant(request[spec.name], spec.dtype) for spec in parts.answer.before.input_signature]
+    found = parts.answer.compute(network, *columns)
+    assert set(found) == set(outputs)
+    for name, values in outputs.items():
+        assert found[name].dtype == values.dtype
+        assert_alike(values, found[name])
+    if parts.predictions is not None:
+        assert all(len(values) == len(columns[0]) for values in parts.predictions.compute(network, *columns).values())
+
+
 def assert_alike(expected: np.ndarray, received: np.ndarray) -> None:
-    """Asserts that arrays are the same, their numbers but for rounding."""
+    """Check that arrays are equal, numbers up to rounding."""
     if expected.dtype.kind == "f":
         np.testing.assert_allclose(expected, received, rtol=1e-4, atol=1e-4)
     else:
@@ -113,7 +145,7 @@ def assert_alike(expected: np.ndarray, received: np.ndarray) -> None:
 
 
 async def _in_parts(loaded: Any, signature: Signature, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The answer of a batcher that computes at most two rows at a time."""
+    """Return the outputs of a batcher that computes at most two rows at a time."""
 
     async def compute(name, inputs, outputs, deadline):
         assert len(next(iter(inputs.values()))) <= 2
@@ -133,7 +165,7 @@ def _signature(folder: Path, name: str) -> Signature:
 
 
 def _optional(function: Any) -> tuple[str, ...]:
-    """The inputs that need not be given."""
+    """Return the optional inputs."""
     arguments = function.function_spec.fullargspec
     return tuple(arguments.args[len(arguments.args) - len(arguments.defaults or ()) :])
 
@@ -144,5 +176,5 @@ def _called(loaded: Any, signature: str, inputs: Mapping[str, Any]) -> dict[str,
 
 
 def _plain(outputs: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
-    """As the parity check receives them."""
+    """Convert rows to the input of the parity check."""
     return {name: decoded(values.tolist()) for name, values in outputs.items()}

@@ -1,4 +1,4 @@
-"""What every task keeps, whatever it predicts."""
+"""The contract check of tasks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +13,13 @@ from tfattn.tasks.task import Task
 def check_task(
     make: Callable[[], Task], batch: dict[str, np.ndarray], *, folder: Path, texts: dict[str, np.ndarray] | None = None
 ) -> None:
-    """Holds a task against the contract of all tasks.
+    """Check the contract of tasks.
 
     Args:
-        make: makes one, with weights of its own each time; dropout, if any, must be 0, so that answers can be compared.
-        batch: an even number of rows as a reader gives them: features, targets and `weights` of 1.
-        folder: an empty folder to write weights to.
-        texts: what should be written to each row, by field, where the task writes texts.
+        make: returns a new task with other weights, without dropout.
+        batch: an even number of rows of a reader: features, targets and `weights` of 1.
+        folder: an empty folder for weights.
+        texts: the expected texts of each row, by field, for tasks that generate text.
     """
     task, rows = make(), len(batch["weights"])
     outputs = _outputs(task, batch)
@@ -82,7 +82,7 @@ def check_task(
 
 
 def check_any_length(task: Task, batch: dict[str, np.ndarray]) -> None:
-    """Holds a task of tokens to a graph that knows neither rows nor lengths, as those of training and exports are."""
+    """Check a task of tokens in a graph with unknown rows and lengths, as in training and exports."""
     import tensorflow as tf
 
     specification = {name: tf.TensorSpec([None] * values.ndim, values.dtype) for name, values in batch.items()}

@@ -1,4 +1,4 @@
-"""A small folder of records, and a small preprocessor, for the tests of this room."""
+"""A small folder of records, and a small preprocessor."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.data.small_parts import PART_BYTES
 from tfattn import files
-from tfattn.data.encoding import Feature, described
+from tfattn.data.examples.encoding import Feature, described
 from tfattn.data.records import write_records
 from tfattn.formats import parts
 from tfattn.preprocessing.preprocessor import Preprocessor

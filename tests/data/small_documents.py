@@ -1,4 +1,4 @@
-"""Documents that are prepared for pre-training in many small parts, by any engine, in this process or in others."""
+"""Documents that are prepared for pre-training in many small parts, by any engine and in any process."""
 
 import functools
 from pathlib import Path
@@ -8,14 +8,14 @@ import numpy as np
 
 from tfattn import files
 from tfattn.data.batching import Batching
-from tfattn.data.document_files import DocumentFiles
-from tfattn.data.engine import Engine
-from tfattn.data.packed_texts import PackedTexts
-from tfattn.data.prepare import prepare
+from tfattn.data.engines.engine import Engine
+from tfattn.data.examples.packed_texts import PackedTexts
+from tfattn.data.examples.sentence_pairs import SentencePairs
+from tfattn.data.examples.targets import Target
+from tfattn.data.preparation.prepare import prepare
 from tfattn.data.section import Data
-from tfattn.data.sentence_pairs import SentencePairs
+from tfattn.data.sources.document_files import DocumentFiles
 from tfattn.data.split_config import Split
-from tfattn.data.targets import Target
 from tfattn.formats import parts
 from tfattn.preprocessing.wordpiece import WordPiece
 

@@ -1,4 +1,4 @@
-"""Small images for tests: of each kind, whole and damaged, and folders of them."""
+"""Small images of each format, valid and damaged, and folders of them."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A table that is prepared in many small parts, by any engine, in this process or in others."""
+"""A table that is prepared in many small parts, by any engine and in any process."""
 
 import functools
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Any
 
 from tfattn import files
 from tfattn.data.batching import Batching
-from tfattn.data.class_targets import Classes
-from tfattn.data.engine import Engine
-from tfattn.data.examples import Examples
-from tfattn.data.prepare import prepare
+from tfattn.data.engines.engine import Engine
+from tfattn.data.examples.class_targets import Classes
+from tfattn.data.examples.examples import Examples
+from tfattn.data.preparation.prepare import prepare
 from tfattn.data.section import Data
 from tfattn.data.split_config import Split
 from tfattn.formats import parts

@@ -15,14 +15,14 @@ def drawn(**options):
     return list(balanced_batches(np.arange(100, 130), LABEL_IDS, **options))
 
 
-def test_every_batch_has_as_many_rows_of_each_class():
+def test_every_batch_has_equally_many_rows_of_each_class():
     batches = drawn()
     assert all(np.bincount(LABEL_IDS[batch - 100]).tolist() == [2, 2, 2] for batch in batches)
     assert len(batches) == 10  # then all 20 rows of the largest class have come
     assert len(np.unique(np.concatenate(batches))) == 30
 
 
-def test_no_row_comes_again_before_all_others_of_its_class():
+def test_rows_repeat_only_after_all_rows_of_their_class():
     rows, counts = np.unique(np.concatenate(drawn(batches=50)), return_counts=True)
     for label in range(3):
         seen = counts[LABEL_IDS[rows - 100] == label]
@@ -34,7 +34,7 @@ def test_classes_that_do_not_share_a_batch_evenly_are_refused():
         drawn(batch_size=8)
 
 
-def test_batching_balances_what_trains_and_leaves_evaluation_rows():
+def test_only_training_batches_are_balanced():
     batching = Batching(batch_size=6, balanced=True, batches_per_epoch=7, window=15)
     shards = np.split(np.random.default_rng(1).permutation(LABEL_IDS), 2)
     lengths = [np.ones(15, np.int32)] * 2
@@ -49,7 +49,7 @@ def test_batching_balances_what_trains_and_leaves_evaluation_rows():
 
 
 @pytest.mark.parametrize("asked", [None, 1, 10])
-def test_every_batch_has_rows_of_all_classes_where_most_record_files_have_one_class(asked):
+def test_batches_have_all_classes_if_most_files_have_one_class(asked):
     shards = np.split(np.sort(np.repeat([0, 1], 20)), 8)
     batching = Batching(batch_size=4, balanced=True, batches_per_epoch=asked, window=5)
     lengths = [np.ones(5, np.int32)] * 8

@@ -1,4 +1,4 @@
-"""The plan of an epoch: every row once, nothing too big, a function of seed and epoch."""
+"""The plan of an epoch: every row once, within the size limit, a function of seed and epoch."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def batches_of(plan):
 
 @settings(deadline=None)
 @given(lengths=shards_of_lengths, batching=batchings, shuffle=st.booleans(), epoch=st.integers(0, 3))
-def test_every_row_occurs_once_and_no_batch_is_too_big(lengths, batching, shuffle, epoch):
+def test_every_row_occurs_once_and_batches_are_within_the_limit(lengths, batching, shuffle, epoch):
     plan = batching.plan(lengths, seed=5, epoch=epoch, shuffle=shuffle)
     batches = batches_of(plan)
     tokens = np.concatenate(lengths)
@@ -44,7 +44,7 @@ def test_every_row_occurs_once_and_no_batch_is_too_big(lengths, batching, shuffl
 
 @settings(deadline=None)
 @given(lengths=shards_of_lengths, batching=batchings)
-def test_a_window_holds_only_rows_of_its_shards(lengths, batching):
+def test_a_window_has_only_rows_of_its_shards(lengths, batching):
     shard_of_row = np.repeat(np.arange(len(lengths)), [len(shard) for shard in lengths])
     for window in batching.plan(lengths, seed=5, epoch=0, shuffle=True):
         assert set(shard_of_row[np.concatenate(window.batches)]) == set(window.shards)
@@ -64,7 +64,7 @@ def test_two_runs_agree_and_two_epochs_or_seeds_differ():
     assert order(1, 0) != order(2, 0)
 
 
-def test_epochs_do_not_put_the_same_rows_together():
+def test_epochs_batch_different_rows_together():
     lengths = [np.repeat(np.arange(10, 20), 10)]
     batching = Batching(batch_size=10)
     epochs = [
@@ -105,14 +105,14 @@ def test_a_row_longer_than_the_budget_is_refused_at_once():
 @given(
     lengths=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=200), shuffle=st.booleans()
 )
-def test_a_batch_of_pairs_holds_what_both_sides_take_with_their_padding(lengths, shuffle):
+def test_the_size_of_a_batch_of_pairs_includes_both_sides_and_padding(lengths, shuffle):
     pairs = np.array(lengths)
     batches = batches_of(Batching(max_tokens=120).plan([pairs], seed=5, epoch=0, shuffle=shuffle))
     assert sorted(np.concatenate(batches)) == list(range(len(pairs)))
     assert all(len(rows) * pairs[rows].max(axis=0).sum() <= 120 for rows in batches)
 
 
-def test_pairs_share_a_batch_where_both_sides_are_about_as_long():
+def test_pairs_of_similar_lengths_share_a_batch():
     chance = np.random.default_rng(0)
     targets = chance.integers(4, 40, 5000)
     pairs = np.stack([np.maximum(1, targets + chance.integers(-4, 5, 5000)), targets], axis=1)
@@ -123,7 +123,7 @@ def test_pairs_share_a_batch_where_both_sides_are_about_as_long():
 
 @settings(deadline=None)
 @given(lengths=st.lists(st.tuples(st.integers(2, 5), st.integers(1, 30)), min_size=1, max_size=60))
-def test_a_batch_of_lists_holds_as_many_and_as_long_sequences_as_its_largest(lengths):
+def test_the_size_of_a_batch_of_lists_is_that_of_its_largest_list(lengths):
     shard = np.array(lengths)[:, None, :]  # how many sequences each record has, and the longest of them
     batches = batches_of(Batching(max_tokens=160).plan([shard], seed=5, epoch=0, shuffle=True))
     assert sorted(np.concatenate(batches)) == list(range(len(lengths)))
@@ -131,7 +131,7 @@ def test_a_batch_of_lists_holds_as_many_and_as_long_sequences_as_its_largest(len
         assert len(rows) * shard[rows].max(axis=0).prod() <= 160
 
 
-def test_lists_of_as_many_sequences_share_a_batch_where_these_are_about_as_long():
+def test_lists_of_similar_sizes_share_a_batch():
     shard = np.array([(number, longest) for number in (2, 4) for longest in range(10, 60)])[:, None, :]
     batches = batches_of(Batching(batch_size=10).plan([shard], seed=5, epoch=0, shuffle=True))
     for rows in batches:

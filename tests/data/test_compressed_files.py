@@ -1,4 +1,4 @@
-"""Compressed files: every source reads what they hold, and says which of them is damaged."""
+"""Compressed files: reading by every source, and detection of damage."""
 
 import bz2
 import gzip
@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tfattn.data.document_files import DocumentFiles
-from tfattn.data.parallel_files import ParallelFiles
+from tfattn.data.sources.document_files import DocumentFiles
+from tfattn.data.sources.parallel_files import ParallelFiles
 from tfattn.errors import DataError
 from tfattn.formats.conll_files import ConllFile
 from tfattn.formats.csv_files import CsvFile
@@ -47,7 +47,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2"])
-def test_rows_are_those_of_what_a_file_holds_in_one_part(folder, suffix):
+def test_a_compressed_file_has_the_same_rows_in_one_part(folder, suffix):
     for packed, plain in zip(sources(folder, suffix), sources(folder), strict=True):
         [part] = packed.parts()
         for read in (packed.rows(), packed.rows(part)):
@@ -57,14 +57,14 @@ def test_rows_are_those_of_what_a_file_holds_in_one_part(folder, suffix):
         assert packed.fingerprint() != plain.fingerprint()
 
 
-def test_an_error_names_the_line_of_what_the_file_holds(folder):
+def test_an_error_names_the_line_of_the_decompressed_file(folder):
     (folder / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"x": 1}\n{"x": \n'))
     with pytest.raises(DataError, match="rows.jsonl.gz:2: "):
         list(JsonLinesFile(path=f"{folder}/rows.jsonl.gz", fields={"x": "x"}).rows())
 
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
-def test_a_small_file_that_holds_very_much_is_refused(tmp_path, monkeypatch, suffix, compress):
+def test_a_decompression_bomb_is_refused(tmp_path, monkeypatch, suffix, compress):
     monkeypatch.setattr("tfattn.files.compressed.RATIO_FROM", 1 << 20)
     path = tmp_path / f"rows.jsonl{suffix}"
     path.write_bytes(compress(b"\n" * (3 << 20)))
@@ -74,7 +74,7 @@ def test_a_small_file_that_holds_very_much_is_refused(tmp_path, monkeypatch, suf
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2"])
 @pytest.mark.parametrize("damage", ["cut", "another byte", "no such format"])
-def test_a_damaged_file_is_one_message_that_names_it(folder, suffix, damage):
+def test_a_damaged_file_is_reported_by_name(folder, suffix, damage):
     for path in folder.glob(f"*{suffix}"):
         good = path.read_bytes()
         middle = len(good) // 2

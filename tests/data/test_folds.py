@@ -1,4 +1,4 @@
-"""Folds: every row in one part, parts of about the same size, groups whole."""
+"""Folds: every row in one part, parts of similar size, whole groups."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfattn.data.dictionary_encoded import DictionaryEncoded
+from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.data.folds import fold_of_rows
 from tfattn.errors import ConfigError, DataError
 
@@ -53,7 +53,7 @@ def test_a_group_is_in_one_part(stratify, groups, seed):
         assert len(set(parts[np.array(groups) == group])) == 1
 
 
-def test_groups_of_a_kind_are_shared_out():
+def test_groups_of_a_class_are_distributed():
     parts = parts_of(groups=GROUPS)
     assert Counter(parts.tolist()) == dict.fromkeys(range(4), 15)
     of_samples = ["a"] * 20 + ["b"] * 40  # four samples hold a alone
@@ -62,12 +62,12 @@ def test_groups_of_a_kind_are_shared_out():
 
 @pytest.mark.parametrize("stratify", [True, False])
 @pytest.mark.parametrize("groups", [None, GROUPS])
-def test_the_seed_decides_and_nothing_else(groups, stratify):
+def test_the_assignment_depends_only_on_the_seed(groups, stratify):
     first, again, other = (parts_of(groups=groups, seed=seed, stratify=stratify).tolist() for seed in (1, 1, 2))
     assert first == again != other
 
 
-def test_too_little_to_divide_is_reported():
+def test_too_few_rows_are_reported():
     with pytest.raises(DataError, match="too few groups to divide: expected at least 4, received 3"):
         parts_of(groups=GROUPS[:15] * 4)
     with pytest.raises(ConfigError, match="too few rows to divide: expected at most 3, received 4") as caught:

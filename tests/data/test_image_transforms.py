@@ -1,4 +1,4 @@
-"""What changes images is what it says, and follows from the seed, the epoch and the image alone."""
+"""Image transforms: their effect, and dependence only on seed, epoch and image."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,15 @@ import tensorflow as tf
 from tests.data.small_images import write_folder
 from tfattn.data.augmentation import Augmentation
 from tfattn.data.batching import Batching
-from tfattn.data.class_targets import Classes
-from tfattn.data.examples import Examples
-from tfattn.data.image_folder import ImageFolder
+from tfattn.data.examples.class_targets import Classes
+from tfattn.data.examples.examples import Examples
+from tfattn.data.examples.transforms import FromRecords, epoch_key, seeds_of
 from tfattn.data.image_transforms import ColourJitter, Cutout, Flip, ResizedCrop, Shift
-from tfattn.data.prepare import prepare
+from tfattn.data.preparation.prepare import prepare
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
+from tfattn.data.sources.image_folder import ImageFolder
 from tfattn.data.split_config import Split
-from tfattn.data.transforms import FromRecords, seeds_of
 from tfattn.preprocessing.images import Images
 
 SIZE = (6, 8)
@@ -29,7 +29,7 @@ def images(count=200):
 def changed(transform, pixels, *, epoch=0):
     """The images of an epoch, by numbers from 0."""
     transform = transform.in_epoch(seed=3, epoch=epoch)
-    seeds = seeds_of(tf.range(len(pixels)), seed=3, epoch=epoch)
+    seeds = seeds_of(tf.range(len(pixels)), epoch_key(seed=3, epoch=epoch))
     return transform({"images": tf.constant(pixels)}, seeds)["images"].numpy()
 
 
@@ -45,11 +45,11 @@ def test_a_shift_moves_whole_pixels_and_mirrors_the_side():
     assert set(found) == set(windows), "every one comes"
 
 
-def test_a_shift_larger_than_the_image_is_one_of_its_pixels():
+def test_a_shift_larger_than_the_image_reflects_its_pixels():
     assert changed(Shift(50), images(9)).shape == (9, *SIZE, 3)
 
 
-def test_flips_by_chance_come_in_half_of_all():
+def test_random_flips_occur_in_half_of_the_images():
     pixels = images()
     flipped = [
         np.array_equal(one, image[:, ::-1]) for one, image in zip(changed(Flip("random"), pixels), pixels, strict=True)
@@ -59,7 +59,7 @@ def test_flips_by_chance_come_in_half_of_all():
     assert (np.array(flipped) ^ np.array(same)).all()
 
 
-def test_flips_in_turn_show_every_image_both_ways_in_two_epochs():
+def test_alternating_flips_show_both_sides_in_two_epochs():
     pixels = images()
     first, second, third = (changed(Flip("alternating"), pixels, epoch=epoch) for epoch in range(3))
     np.testing.assert_array_equal(first, second[:, :, ::-1])
@@ -67,7 +67,7 @@ def test_flips_in_turn_show_every_image_both_ways_in_two_epochs():
     assert 70 < sum(np.array_equal(one, image) for one, image in zip(first, pixels, strict=True)) < 130
 
 
-def test_a_crop_is_a_part_of_the_image_and_never_smaller_than_it_says():
+def test_a_crop_is_a_part_of_at_least_the_minimum_size():
     ramp = np.zeros((300, *SIZE, 3), np.float32)
     ramp[..., 0], ramp[..., 1] = np.linspace(0, 1, 8), np.linspace(0, 1, 6)[:, None]
     found = changed(ResizedCrop(0.5), ramp)
@@ -80,7 +80,7 @@ def test_a_crop_is_a_part_of_the_image_and_never_smaller_than_it_says():
     assert shapes.min() > 0.74 and shapes.max() < 1.34
 
 
-def test_cutout_hides_a_square_with_its_middle_in_the_image():
+def test_cutout_masks_a_square_centered_in_the_image():
     pixels = images()
     is_cut = (changed(Cutout(3), pixels) == 0.5).all(axis=-1)
     counts = is_cut.sum(axis=(1, 2))
@@ -89,7 +89,7 @@ def test_cutout_hides_a_square_with_its_middle_in_the_image():
     assert is_cut.any(axis=0).all(), "every pixel is hidden now and then"
 
 
-def test_colours_change_a_little_and_stay_colours():
+def test_colour_jitter_keeps_valid_colours():
     found = changed(ColourJitter(0.2), images())
     assert found.min() >= 0 and found.max() <= 1 and found.shape == (200, *SIZE, 3)
     grey = np.full((50, *SIZE, 3), 0.5, np.float32)
@@ -131,7 +131,7 @@ def seen(prepared, *, epoch=1, seed=5, augmentation=ALL, **options):
     return found
 
 
-def test_neither_replicas_nor_updates_nor_workers_nor_a_resume_change_what_is_seen(prepared):
+def test_transforms_do_not_depend_on_replicas_updates_workers_or_resumes(prepared):
     whole = seen(prepared)
     assert len(whole) == 21 and {"mixed_label_ids", "mixed_shares"} <= next(iter(whole.values())).keys()
     assert seen(prepared, replicas=2) == whole == seen(prepared, replicas=4, accumulation=2)
@@ -142,13 +142,13 @@ def test_neither_replicas_nor_updates_nor_workers_nor_a_resume_change_what_is_se
     assert len(rest) == 13 and rest.items() <= whole.items()
 
 
-def test_epochs_and_seeds_are_seen_otherwise(prepared):
+def test_transforms_differ_by_epoch_and_seed(prepared):
     drawn = [seen(prepared), seen(prepared, epoch=2), seen(prepared, seed=6)]
     pixels = [{number: row["images"] for number, row in one.items()} for one in drawn]
     assert all(pixels[0][number] != other[number] for other in pixels[1:] for number in pixels[0])
 
 
-def test_mixtures_are_of_two_images_of_a_batch_by_their_shares(prepared):
+def test_mixtures_combine_two_images_of_a_batch(prepared):
     data, folder = prepared
     alone = {
         number: np.frombuffer(row["images"], np.float32)
@@ -168,7 +168,7 @@ def test_mixtures_are_of_two_images_of_a_batch_by_their_shares(prepared):
     assert all(partners[partners[number]] == number for number in partners), "partners are each other's"
 
 
-def test_shares_are_those_of_the_distribution():
+def test_mixture_weights_follow_the_distribution():
     from tfattn.data.mixup import _quantiles
 
     drawn = np.random.default_rng(0).beta(0.4, 0.4, 100_000)

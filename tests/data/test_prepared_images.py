@@ -1,4 +1,4 @@
-"""Images are prepared into records and read as the preprocessing makes them, however they are kept."""
+"""Prepared images: records equal the preprocessing, in each record format."""
 
 import json
 from pathlib import Path
@@ -10,17 +10,17 @@ import tensorflow as tf
 from tests.data.small_images import encoded, picture, write_folder
 from tfattn.data.augmentation import Augmentation
 from tfattn.data.batching import Batching
-from tfattn.data.class_targets import Classes
-from tfattn.data.examples import Examples
-from tfattn.data.image_folder import ImageFolder
-from tfattn.data.local_engine import Local
-from tfattn.data.prepare import prepare
-from tfattn.data.raw_rows import read_rows
+from tfattn.data.engines.local_engine import Local
+from tfattn.data.examples.class_targets import Classes
+from tfattn.data.examples.examples import Examples
+from tfattn.data.examples.transforms import FromRecords
+from tfattn.data.preparation.prepare import prepare
+from tfattn.data.preparation.summary import read_summary
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
+from tfattn.data.sources.image_folder import ImageFolder
+from tfattn.data.sources.raw_rows import read_rows
 from tfattn.data.split_config import Split
-from tfattn.data.summary import read_summary
-from tfattn.data.transforms import FromRecords
 from tfattn.errors import ConfigError
 from tfattn.formats.csv_files import CsvFile
 from tfattn.preprocessing.images import Images
@@ -40,7 +40,7 @@ def section(folder, *, damaged="refuse", keep="pixels", processes=1, **split):
 
 
 @pytest.mark.parametrize("keep", ["pixels", "files"])
-def test_batches_are_what_the_preprocessing_makes_of_the_files(tmp_path, keep):
+def test_batches_equal_the_preprocessed_files(tmp_path, keep):
     data = section(write_folder(tmp_path / "photos", each=8), keep=keep)
     prepare(data, tmp_path / "prepared", 7)
     rows = read_rows(tmp_path / "prepared", "validation")
@@ -61,7 +61,7 @@ def test_batches_are_what_the_preprocessing_makes_of_the_files(tmp_path, keep):
     assert [labels[number] for number in batch["label_ids"].numpy()] == [row["label"] for row in rows]
 
 
-def test_raw_rows_hold_files_as_requests_do(tmp_path):
+def test_raw_rows_have_files_as_requests_do(tmp_path):
     folder = write_folder(tmp_path / "photos", each=4)
     prepare(section(folder), tmp_path / "prepared", 7)
     lines = (tmp_path / "prepared/validation.jsonl").read_text().splitlines()
@@ -70,7 +70,7 @@ def test_raw_rows_hold_files_as_requests_do(tmp_path):
         assert row["image"] == Path(row["row"]).read_bytes() and row["folder"] == ""
 
 
-def test_images_that_are_left_out_are_counted_and_equal_ones_are_reported(tmp_path, capsys):
+def test_skipped_images_are_counted_and_equal_images_reported(tmp_path, capsys):
     folder = write_folder(tmp_path / "photos", each=6)
     (folder / "cat/0.jpeg").write_bytes(b"none")
     (folder / "dog/9.png").write_bytes((folder / "cat/1.png").read_bytes())
@@ -84,7 +84,7 @@ def test_images_that_are_left_out_are_counted_and_equal_ones_are_reported(tmp_pa
     assert "left out: no image that can be read" in said.out + said.err
 
 
-def test_several_processes_prepare_the_same(tmp_path):
+def test_several_processes_prepare_equal_files(tmp_path):
     folder = write_folder(tmp_path / "photos", each=5)
     prepare(section(folder), tmp_path / "one", 7)
     prepare(section(folder, processes=2), tmp_path / "two", 7)
@@ -117,7 +117,7 @@ def test_only_images_are_augmented(tmp_path):
         Data(source=source, preprocessing=table, examples=Examples(), augmentation=augmentation, **parts)
 
 
-def test_a_picture_that_cannot_be_read_any_more_is_no_reason_to_be_silent(tmp_path):
+def test_an_unreadable_image_is_reported(tmp_path):
     folder = write_folder(tmp_path / "photos")
     data = section(folder)
     (folder / "cat/0.jpeg").write_bytes(encoded(picture(3))[:200])

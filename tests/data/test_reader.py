@@ -1,4 +1,4 @@
-"""The reader: the same rows in the same batches from any position and for any number of replicas."""
+"""The reader: equal rows in equal batches from any position and for any number of replicas."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.data.conftest import write_folder
 from tfattn.data.batching import Batching
-from tfattn.data.encoding import Feature
+from tfattn.data.examples.encoding import Feature
 from tfattn.data.reader import Reader
 from tfattn.data.records import write_encoded
 from tfattn.errors import ConfigError
@@ -39,7 +39,7 @@ def real_rows(parts):
     return ids[ids >= 0].tolist()
 
 
-def test_every_row_occurs_once_with_what_was_written(reader, examples):
+def test_every_row_occurs_once_with_its_values(reader, examples):
     batches = elements(reader.dataset(0))
     assert len(batches) == reader.num_batches(0)
     assert sorted(real_rows(batches)) == list(range(reader.num_records)) == list(range(53))
@@ -74,7 +74,7 @@ def test_every_row_occurs_once_with_what_was_written(reader, examples):
 )
 @example({"batch_size": 6}, True, 1, 25, True, True, 0, 1)
 @example({"batch_size": 6}, True, 10, 25, True, True, 0, 1)
-def test_an_epoch_has_the_batches_that_are_asked_for_and_planned(
+def test_an_epoch_has_the_planned_batches(
     reader_folder, size, balanced, asked, window, bucket, shuffle, start, updates
 ):
     balance = {"balanced": True, "batches_per_epoch": asked} if balanced and "batch_size" in size else {}
@@ -103,7 +103,7 @@ def test_runs_agree_and_epochs_differ(make_folder):
     assert real_rows(elements(first.dataset(0))) != real_rows(elements(first.dataset(1)))
 
 
-def test_starting_later_is_skipping(reader):
+def test_a_later_start_skips_batches(reader):
     whole = elements(reader.dataset(2, replicas=2))
     for start in (1, 4, reader.num_batches(2) - 1):
         rest = elements(reader.dataset(2, start=start, replicas=2))
@@ -142,7 +142,7 @@ def test_updates_of_a_batch_have_the_same_rows_for_any_number_of_replicas(reader
             assert all(((part["record_ids"] < 0) == (part["weights"] == 0)).all() for part in own)
 
 
-def test_what_workers_read_put_together_is_the_whole(reader):
+def test_the_batches_of_all_workers_are_the_whole(reader):
     whole = elements(reader.dataset(0, start=2, replicas=4, accumulation=2))
     workers = [elements(reader.dataset(0, start=2, replicas=4, accumulation=2, local=range(w, w + 2))) for w in (0, 2)]
     together = [
@@ -155,17 +155,17 @@ def test_what_workers_read_put_together_is_the_whole(reader):
     assert all(map(same, together, whole))
 
 
-def test_a_later_start_ends_with_the_epoch(reader):
+def test_a_later_start_ends_at_the_end_of_the_epoch(reader):
     assert elements(reader.dataset(0, start=reader.num_batches(0))) == []
 
 
-def test_waste_is_the_fraction_of_padding(reader):
+def test_padding_is_measured_as_a_fraction(reader):
     batches = elements(reader.dataset(0))
     padded = sum(batch["padding_mask"].size for batch in batches)
     assert reader.waste(0) == pytest.approx(1 - sum(batch["padding_mask"].sum() for batch in batches) / padded)
 
 
-def test_the_longest_row_must_fit(make_folder):
+def test_the_longest_row_must_fit_into_a_batch(make_folder):
     with pytest.raises(ConfigError, match="the longest row does not fit"):
         Reader(make_folder(), "train", batching=Batching(max_tokens=5), seed=3, shuffle=True)
 
@@ -183,7 +183,7 @@ def test_cached_vectors_are_read_in_the_same_way(tmp_path):
         assert batch["encoded"][batch["weights"] > 0].tolist() == vectors[rows].tolist()
 
 
-def test_nothing_of_it_runs_in_python(reader):
+def test_reading_does_not_run_python(reader):
     serialized = tf.raw_ops.DatasetToGraphV2(input_dataset=tf.data.experimental.to_variant(reader.dataset(0)))
     graph = tf.compat.v1.GraphDef.FromString(serialized.numpy())
     operations = {node.op for function in graph.library.function for node in function.node_def}
@@ -191,6 +191,6 @@ def test_nothing_of_it_runs_in_python(reader):
     assert not [name for name in operations if "PyFunc" in name]
 
 
-def test_an_iterator_never_waits_for_a_thread_that_tunes(reader):
+def test_an_iterator_does_not_wait_for_autotuning(reader):
     # Such a thread sleeps for up to a minute once an iterator has lived for some, and holds up its end.
     assert reader.dataset(0).options().autotune.enabled is False

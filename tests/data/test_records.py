@@ -1,4 +1,4 @@
-"""Records: what is written is what is parsed, damage is found and located."""
+"""Records: round trip, and detection and location of damage."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfattn import files
-from tfattn.data.encoding import Feature, described, parse
+from tfattn.data.examples.encoding import Feature, described, parse
 from tfattn.data.records import Records, write_encoded, write_records
 from tfattn.errors import DataError, TfattnError
 
@@ -16,7 +16,7 @@ def stored(paths):
     return tf.constant([record for path in paths for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator()])
 
 
-def test_parsing_gives_what_was_written(make_folder, examples):
+def test_parsing_returns_the_written_values(make_folder, examples):
     records = Records(make_folder(), "train")
     assert [len(shard) for shard in records.lengths] == [10, 10, 10, 10, 10, 3]
     stored_lengths = np.concatenate(records.lengths)
@@ -40,7 +40,7 @@ def test_features_define_inputs_targets_and_masks(make_folder):
     assert (records.targets, records.masks) == (("label_ids",), ("padding_mask",))
 
 
-def test_encoded_vectors_are_kept_exactly(tmp_path):
+def test_encoded_vectors_round_trip_exactly(tmp_path):
     vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
     write_encoded(
         tmp_path / "encoded",
@@ -90,7 +90,7 @@ def test_a_cut_file_is_located(make_folder):
         )
 
 
-def test_a_missing_or_exchanged_file_is_named(make_folder):
+def test_a_missing_or_replaced_file_is_named(make_folder):
     folder = make_folder()
     lengths = folder / "train-00003-of-00006.lengths.npy"
     flip(lengths, -1)
@@ -106,7 +106,7 @@ def test_a_folder_without_manifest_is_refused(tmp_path):
         Records(tmp_path, "train")
 
 
-def test_a_shard_of_someone_else_is_found_by_its_checksum(make_folder):
+def test_a_foreign_shard_is_detected_by_its_checksum(make_folder):
     folder = make_folder()
     first, second, *_ = sorted(folder.glob("*.tfrecord"))
     manifest = files.read_manifest(folder)
@@ -117,7 +117,7 @@ def test_a_shard_of_someone_else_is_found_by_its_checksum(make_folder):
         Records(folder, "train")
 
 
-def test_the_manifest_describes_features_so_that_they_can_be_read_back(make_folder):
+def test_the_manifest_describes_all_features(make_folder):
     records = Records(make_folder(), "train")
     assert (
         json.loads(json.dumps(described(records.features))) == files.read_manifest(records.paths[0].parent)["features"]
@@ -125,7 +125,7 @@ def test_the_manifest_describes_features_so_that_they_can_be_read_back(make_fold
     assert records.manifest["splits"] == {"train": {"rows": 53, "shards": 6}}
 
 
-def test_a_full_disk_is_one_clear_message(tmp_path):
+def test_a_full_disk_is_reported(tmp_path):
     features = {"label_ids": Feature("int64", role="target")}
     rows = ({"label_ids": 1} for _ in range(100_000))
     with pytest.raises(TfattnError, match="no space left on the disk"), files.atomic_folder(tmp_path / "new") as folder:

@@ -1,10 +1,10 @@
-"""Sources at an address: rows, parts, fingerprints and errors are those of the same file on this machine."""
+"""Sources at an address: rows, parts, fingerprints and errors equal those of local files."""
 
 import pytest
 import tensorflow as tf
 
-from tfattn.data.document_files import DocumentFiles
-from tfattn.data.parallel_files import ParallelFiles
+from tfattn.data.sources.document_files import DocumentFiles
+from tfattn.data.sources.parallel_files import ParallelFiles
 from tfattn.errors import DataError
 from tfattn.formats import parts
 from tfattn.formats.csv_files import CsvFile
@@ -53,7 +53,7 @@ def test_patterns_name_files_at_an_address(bucket, tmp_path):
     assert next(remote.parts()).path == f"{bucket}/rows.txt"
 
 
-def test_a_change_is_found_out(bucket):
+def test_a_change_is_detected(bucket):
     source, *_ = sources(bucket)
     [part] = source.parts()
     tf.io.gfile.remove(f"{bucket}/rows.csv")  # ram:// appends to what is there
@@ -70,14 +70,14 @@ def test_a_change_is_found_out(bucket):
         ("s3://bucket/rows.csv", "cannot read the file .TensorFlow does not support s3:// here"),
     ],
 )
-def test_what_cannot_be_read_is_one_message(address, message):
+def test_unreadable_files_are_a_single_message(address, message):
     with pytest.raises(DataError, match=f"{address}: {message}"):
         list(CsvFile(path=address, fields={"x": "x"}).rows())
     with pytest.raises(DataError, match=message):
         CsvFile(path=address, fields={"x": "x"}).fingerprint()
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_not_a_file(tmp_path):
     tf.io.gfile.makedirs(f"ram://{tmp_path.name}/rows.csv")
     with pytest.raises(DataError, match="not a regular file: .*received a folder"):
         list(CsvFile(path=f"ram://{tmp_path.name}/rows.csv", fields={"x": "x"}).rows())

@@ -1,14 +1,15 @@
-"""The data section: what its parts need of each other is checked before anything is read."""
+"""The data section: requirements between parts are checked before reading."""
 
 import pytest
 
 from tfattn.data.batching import Batching
-from tfattn.data.class_targets import Classes
-from tfattn.data.examples import Examples
+from tfattn.data.examples.chat_examples import ChatExamples
+from tfattn.data.examples.class_targets import Classes
+from tfattn.data.examples.examples import Examples
+from tfattn.data.examples.tag_targets import Tags
+from tfattn.data.examples.targets import Target
 from tfattn.data.section import Data
 from tfattn.data.split_config import Split
-from tfattn.data.tag_targets import Tags
-from tfattn.data.targets import Target
 from tfattn.errors import ConfigError
 from tfattn.formats.csv_files import CsvFile
 from tfattn.formats.source import Row
@@ -21,11 +22,16 @@ def data(**parts):
     return Data(**defaults | {"targets": Classes(), "examples": Examples()} | parts)
 
 
+class Chats(ChatExamples):
+    def require(self, preprocessor):
+        """Accept any preprocessor: building a tokenizer takes long."""
+
+
 class Tokenizer(Preprocessor):
     fields = ("text",)
 
 
-def test_nothing_is_read_when_it_is_built():
+def test_building_a_section_reads_nothing():
     assert data().sources.keys() == {"source"}
 
 
@@ -40,7 +46,13 @@ def test_every_role_needs_a_column(key):
         data(**{key: CsvFile(path="none.csv", fields={"text": "a"})})
 
 
-def test_a_column_that_is_called_label_is_no_target_where_none_is_asked_for():
+def test_a_missing_role_of_chats_names_both_formats_of_chats():
+    source = CsvFile(path="none.csv", fields={"messages": "messages"})
+    with pytest.raises(ConfigError, match="no column is given for `prompt`.*`data.examples.messages: true`"):
+        data(source=source, targets=Target(), examples=Chats())
+
+
+def test_a_column_named_label_is_not_a_target_of_other_tasks():
     assert data().needed_roles("source") == ("text", "label")
     assert data(targets=Target()).needed_roles("source") == ("text",)
     assert data(targets=Target(), source=CsvFile(path="none.csv", fields={"text": "a"})).needed_roles("source") == (
@@ -48,7 +60,7 @@ def test_a_column_that_is_called_label_is_no_target_where_none_is_asked_for():
     )
 
 
-def test_there_must_be_classes_to_balance():
+def test_balancing_requires_classes():
     with pytest.raises(ConfigError, match="there are no classes to balance") as error:
         data(targets=Target(), batching=Batching(batch_size=2, balanced=True))
     assert error.value.key == "batching.balanced"
@@ -74,13 +86,31 @@ def table_data(fields=None, **parts):
     return data(source=source, preprocessing=Columns(), **parts)
 
 
+def test_an_identifier_is_no_input_of_a_model():
+    assert table_data({"label": "kind", "id": "Number"}).source.fields["id"] == "Number"
+    with pytest.raises(ConfigError, match="the column of `id` cannot be an input of the model: .*received age"):
+        table_data({"label": "kind", "id": "age"})
+
+
+def test_a_table_may_read_a_column_that_is_called_id():
+    assert data(source=CsvFile(path="none.csv", fields={"label": "kind"}), preprocessing=Numbered()).source.fields == {
+        "label": "kind",
+        "id": "id",
+    }
+
+
+class Numbered(Preprocessor):
+    fields = ("id",)
+    reads_columns = True
+
+
 def test_columns_of_a_table_are_read_by_their_own_names():
     assert table_data().source.fields == {"label": "kind", "sample": "Sample", "age": "age", "job": "job"}
     named = table_data({"label": "kind", "age": "Age in years"})
     assert named.source.fields == {"label": "kind", "age": "Age in years", "job": "job"}
 
 
-def test_a_text_must_be_there_and_a_number_may_be_missing():
+def test_texts_are_required_and_numbers_are_optional():
     assert data().needed_roles("source") == ("text", "label")
     assert table_data().needed_roles("source") == ("label",)
     assert table_data(split=Split(group="sample")).needed_roles("source") == ("label", "sample")
@@ -93,7 +123,8 @@ def test_the_split_reads_roles_of_the_source(options):
 
 
 def test_a_table_does_not_read_the_label():
-    with pytest.raises(ConfigError, match="the label cannot be read.*expected columns other than 'age'") as caught:
+    message = "the column of `label` cannot be an input of the model: expected columns other than 'age'"
+    with pytest.raises(ConfigError, match=message) as caught:
         table_data({"label": "age"})
     assert caught.value.key == "preprocessing"
 
@@ -105,7 +136,7 @@ def test_a_table_does_not_read_the_label():
         (
             {"validation_source": True, "split": Split(hold_out={"text": ["x"]})},
             "test",
-            "`split.hold_out` keeps all of",
+            "`split.hold_out` holds out all of",
         ),
         ({"split": Split(hold_out={"text": ["x"]}, stratify=False)}, "validation", "Set `split.stratify: true`"),
         ({"split": Split(group="text")}, "validation", "Add rows of this class to more groups; `split.group` keeps"),
@@ -114,13 +145,13 @@ def test_a_table_does_not_read_the_label():
         ({"split": Split()}, "test", "Add training rows of this class."),
     ],
 )
-def test_the_remedy_for_a_new_class_follows_how_rows_are_divided(parts, split, remedy):
+def test_the_remedy_for_a_new_class_depends_on_the_split(parts, split, remedy):
     if "validation_source" in parts:
         parts = parts | {"validation_source": CsvFile(path="v.csv", fields={"text": "a", "label": "b"})}
     assert remedy in data(**parts).remedy_of_new_class(split)
 
 
-def test_folds_measure_in_place_of_a_share_or_a_file():
+def test_folds_replace_a_validation_fraction_or_file():
     data(split=Split(validation=0, folds=3))
     with pytest.raises(ConfigError, match="given twice: expected either folds or a `validation_source`") as caught:
         data(split=Split(folds=3), validation_source=CsvFile(path="v.csv", fields={"text": "a", "label": "b"}))
@@ -137,7 +168,7 @@ class Locating(Tokenizer):
         self.located = what
 
 
-def test_what_examples_need_to_be_located_is_asked_of_the_preprocessing():
+def test_examples_request_locations_from_the_preprocessing():
     assert data(preprocessing=Locating(), examples=Places()).preprocessing.located == "words"
     with pytest.raises(
         ConfigError, match="the preprocessor does not locate words in texts: expected wordpiece"
@@ -146,7 +177,7 @@ def test_what_examples_need_to_be_located_is_asked_of_the_preprocessing():
     assert error.value.key == "preprocessing"
 
 
-def test_missing_values_are_for_roles_that_rows_need():
+def test_missing_values_apply_to_required_roles():
     section = data(missing={"label": ["-", "n/a"]})
     lacking = {"": True, "  ": True, "-": True, " n/a ": True, "none": False, "--": False}
     for value, is_missing in lacking.items():

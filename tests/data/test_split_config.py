@@ -1,4 +1,4 @@
-"""The split: exact shares, every class everywhere, the same for the same seed."""
+"""The split: exact fractions, stratification, equal results for equal seeds."""
 
 from collections import Counter
 
@@ -29,7 +29,7 @@ def test_every_row_is_in_one_part(sizes, shares, seed, stratify):
 
 @settings(deadline=None)
 @given(sizes=class_sizes, shares=shares, seed=st.integers(0, 1000))
-def test_each_class_has_its_share_and_a_row_in_each_part(sizes, shares, seed):
+def test_each_class_has_its_fraction_and_a_row_in_each_part(sizes, shares, seed):
     classes = classes_of(sizes)
     parts = Split(validation=shares[0], test=shares[1]).assign(classes, seed)
     counts = {part: Counter(classes[row] for row in rows) for part, rows in parts.items()}
@@ -43,7 +43,7 @@ def test_each_class_has_its_share_and_a_row_in_each_part(sizes, shares, seed):
         assert abs(counts["validation"][name] - exact) < 1 or counts["validation"][name] in (1, size - 1)
 
 
-def test_the_whole_has_its_share_by_largest_remainder():
+def test_totals_follow_the_largest_remainder_method():
     parts = Split(validation=0.2).assign(classes_of([204, 168, 68, 40]), seed=7)
     assert {part: len(rows) for part, rows in parts.items()} == {"train": 384, "validation": 96}
     classes = np.array(classes_of([7, 7, 7, 7]))  # 1.4 each, 5.6 in all
@@ -51,7 +51,7 @@ def test_the_whole_has_its_share_by_largest_remainder():
     assert sorted(Counter(classes[parts["validation"]]).values()) == [1, 1, 2, 2]
 
 
-def test_the_seed_decides_and_nothing_else():
+def test_the_assignment_depends_only_on_the_seed():
     classes = classes_of([30, 30])
     first, again, other = (Split().assign(classes, seed)["validation"].tolist() for seed in (1, 1, 2))
     assert first == again != other
@@ -59,7 +59,7 @@ def test_the_seed_decides_and_nothing_else():
     assert Split().assign(["a"] * 10, seed=7)["validation"].tolist() == [0, 8]
 
 
-def test_a_class_with_one_row_is_named_with_its_place():
+def test_a_class_with_one_row_is_located():
     with pytest.raises(DataError) as error:
         Split().assign(["a", "b", "a"], seed=1, locations=["x.csv:2", "x.csv:3", "x.csv:4"])
     assert str(error.value).startswith("x.csv:3: the class 'b' has one row: expected at least 2, one to train and one")
@@ -93,7 +93,7 @@ def test_without_validation_rows_one_row_is_enough():
     assert {part: rows.tolist() for part, rows in parts.items()} == {"train": [0, 1, 2]}
 
 
-def test_something_must_be_left_to_train_on():
+def test_training_rows_must_remain():
     with pytest.raises(ConfigError, match=r"no rows are left for training.*received 0.6 \+ 0.4"):
         Split(validation=0.6, test=0.4)
 
@@ -128,13 +128,13 @@ def test_a_group_is_in_one_part(samples, shares, stratify, seed):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
-def test_shares_are_met_where_whole_groups_can(share):
+def test_fractions_are_met_if_whole_groups_allow(share):
     parts = in_samples(validation=share)
     assert len(parts["validation"]) == pytest.approx(share * 80, abs=2)
     assert Counter(OF_SAMPLES[row] for row in parts["validation"])["real"] == len(parts["validation"]) / 2
 
 
-def test_a_share_is_of_all_rows_and_few_groups_are_divided_as_they_can():
+def test_fractions_count_all_rows_and_few_groups_are_divided_approximately():
     parts = in_samples(validation=0.25, test=0.5)
     assert {part: len(rows) for part, rows in parts.items()} == {"train": 20, "test": 40, "validation": 20}
     assert {part: len(rows) for part, rows in in_samples(OF_SAMPLES[:12], SAMPLES[:12], validation=0.1).items()} == {
@@ -159,7 +159,7 @@ def test_each_row_that_is_not_held_out_is_in_one_validation_fold(groups, test):
         assert not groups or not samples_of(parts["train"]) & samples_of(parts["validation"])
 
 
-def test_a_small_share_beside_folds_needs_no_more_rows():
+def test_a_small_test_fraction_with_folds_needs_no_more_rows():
     parts = Split(folds=4, test=0.01).assign(OF_SAMPLES, seed=7)
     assert len(parts["test"]) == 2  # one of each class
 

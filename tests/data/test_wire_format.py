@@ -1,4 +1,4 @@
-"""The bytes of examples are those that TensorFlow itself writes."""
+"""Serialized examples have the same bytes as those of TensorFlow."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_bytes_are_those_of_tensorflow(rows):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "bool", "uint8"])
-def test_arrays_are_written_as_lists_are(dtype):
+def test_arrays_are_encoded_like_lists(dtype):
     arrays = [np.array([0, 1, 1]).astype(dtype), np.zeros(0, dtype)]
     lists = [array.astype(int).tolist() for array in arrays]
     assert wire_format.examples({"a": ("int64", arrays)}) == wire_format.examples({"a": ("int64", lists)})

@@ -1,4 +1,4 @@
-"""Small models whose probabilities are known: what they are asked to write can be found by hand."""
+"""Small models with known probabilities, whose decoded texts can be computed by hand."""
 
 import keras
 import numpy as np

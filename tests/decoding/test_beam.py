@@ -1,4 +1,4 @@
-"""Beam search: sums by hand, every text of a tiny vocabulary, and an early finish that changes nothing."""
+"""Beam search: sums by hand, exhaustive search over a tiny vocabulary, and early finishing."""
 
 import itertools
 
@@ -34,7 +34,7 @@ def penalty(num_terms, alpha):
     return ((5 + num_terms) / 6) ** alpha
 
 
-def test_finds_by_hand_what_greedy_misses():
+def test_beam_search_finds_a_better_text_than_greedy():
     # Greedy: A (0.6) is likelier than B (0.4), then the end (0.4): 0.6 x 0.4 = 0.24. But B end: 0.4 x 0.9 = 0.36.
     assert texts(greedy(markov(TOY), (), start_ids=[START], **OPTIONS)) == [[A]]
     decoded = beam_search(markov(TOY), (), start_ids=[START], num_beams=2, **OPTIONS)
@@ -43,7 +43,7 @@ def test_finds_by_hand_what_greedy_misses():
     assert decoded.alignment is None
 
 
-def test_the_three_best_by_hand():
+def test_the_three_best_texts():
     # Step 1: A 0.6, B 0.4. Step 2: B end 0.36, A end 0.24, A C 0.18, A B 0.12, A A 0.06, B C 0.04; two have ended.
     # Step 3: A C end 0.18 x 1, A B end 0.12 x 0.9 = 0.108, A A end 0.06 x 0.4 = 0.024. The third that ends is A C.
     decoded = beam_search(markov(TOY), (), start_ids=[START], num_beams=3, num_results=3, **OPTIONS)
@@ -51,7 +51,7 @@ def test_the_three_best_by_hand():
     np.testing.assert_allclose(ops.convert_to_numpy(decoded.scores), np.log([[0.36, 0.24, 0.18]]), rtol=1e-5)
 
 
-def test_the_length_penalty_changes_the_choice_as_by_hand():
+def test_the_length_penalty_changes_the_choice():
     table = TOY.copy()
     table[START] = [0.0, 0.0, 0.0, 0.5, 0.5, 0.0]
     table[A] = [0.0, 0.8, 0.0, 0.2, 0.0, 0.0]
@@ -137,7 +137,7 @@ def test_the_early_finish_changes_no_result(num_beams, num_results, alpha):
         np.testing.assert_allclose(decoded.scores[row], [score for score, _ in expected], rtol=1e-4)
 
 
-def test_texts_that_end_early_and_badly_do_not_end_the_search():
+def test_early_low_scores_do_not_end_the_search():
     table = TOY.copy()
     table[START] = [0.0, 0.02, 0.0, 0.98, 0.0, 0.0]
     table[A] = [0.0, 0.02, 0.0, 0.0, 0.98, 0.0]
@@ -191,7 +191,7 @@ def test_cached_equals_uncached():
     np.testing.assert_allclose(cached.scores, uncached.scores, rtol=1e-5)
 
 
-def test_n_best_are_sorted_distinct_and_headed_by_the_best():
+def test_n_best_are_sorted_and_distinct():
     model = Recurrent(600, seed=7)
     sources = model.sources(10)
     for alpha in (0.0, 1.0):
@@ -223,7 +223,7 @@ def test_a_batch_of_one_equals_a_batch_of_many():
         np.testing.assert_array_equal(shorter.token_ids[0], many.token_ids[row, :, : limits[row]])
 
 
-def test_what_is_cut_at_the_limit_is_still_returned():
+def test_texts_cut_at_the_limit_are_returned():
     endless = np.zeros((6, 6))
     endless[:, [A, B]] = [0.75, 0.25]
     options = {**OPTIONS, "num_beams": 4, "num_results": 2, "length_penalty": 1.0}
@@ -236,7 +236,7 @@ def test_what_is_cut_at_the_limit_is_still_returned():
     assert (scores[2] == -np.inf).all()
 
 
-def test_what_has_ended_comes_before_what_is_cut():
+def test_ended_texts_rank_before_cut_texts():
     table = np.zeros((6, 6))
     table[:, [END, A]] = [0.01, 0.99]
     options = {**OPTIONS, "max_length": 3, "num_beams": 2}
@@ -245,7 +245,40 @@ def test_what_has_ended_comes_before_what_is_cut():
     assert texts(both) == [[[], [A]]]
 
 
-def test_fewer_texts_than_asked_for():
+@pytest.mark.parametrize("stopping", ["beams", "ended"])
+def test_cut_texts_may_rank_like_ended_texts(stopping):
+    table = np.zeros((6, 6))
+    table[:, [END, A]] = [0.01, 0.99]
+    options = {**OPTIONS, "max_length": 3, "num_beams": 2, "num_results": 2}
+    found = beam_search(markov(table), (), start_ids=[START], stopping=stopping, **options)
+    # "ended" stops as soon as the texts of no token and of one token have ended.
+    assert texts(found) == [[[A, A, A], []] if stopping == "beams" else [[], [A]]]
+
+
+def test_a_text_of_the_maximum_length_may_be_forced_to_end():
+    endless = np.zeros((6, 6))
+    endless[:, [A, B]] = [0.75, 0.25]
+    options = {**OPTIONS, "num_beams": 2, "forced_end": True}
+    decoded = beam_search(markov(endless), (), start_ids=[START] * 2, length_limit=[2, 6], **options)
+    assert texts(decoded) == [[A], [A] * 5]
+    np.testing.assert_allclose(ops.convert_to_numpy(decoded.scores), [np.log(0.75), 5 * np.log(0.75)], rtol=1e-5)
+
+
+def test_the_penalty_may_be_a_power_of_the_length():
+    options = {**OPTIONS, "num_beams": 2, "length_penalty_offset": 0.0}
+    decoded = beam_search(markov(TOY), (), start_ids=[START], length_penalty=2.0, **options)
+    assert texts(decoded) == [[A, C]]
+    np.testing.assert_allclose(ops.convert_to_numpy(decoded.scores), [np.log(0.6 * 0.3) / 3**2], rtol=1e-5)
+
+
+def test_tokens_that_are_never_generated_may_have_no_probability():
+    options = {**OPTIONS, "num_beams": 2, "suppressed_ids": (0, START, A), "renormalize": True}
+    decoded = beam_search(markov(TOY), (), start_ids=[START], **options)
+    assert texts(decoded) == [[B]]
+    np.testing.assert_allclose(ops.convert_to_numpy(decoded.scores), [np.log(1.0 * 0.9)], rtol=1e-5)
+
+
+def test_fewer_texts_than_requested():
     sure = np.zeros((6, 6))
     sure[:, END] = 1.0
     options = {**OPTIONS, "suppressed_ids": (0, START, A, B, C), "num_beams": 3, "num_results": 3}
@@ -254,7 +287,7 @@ def test_fewer_texts_than_asked_for():
     np.testing.assert_allclose(ops.convert_to_numpy(decoded.scores), [[0.0, -np.inf, -np.inf]], atol=1e-5)
 
 
-def test_suppressed_tokens_are_never_written():
+def test_suppressed_tokens_are_never_generated():
     model = Recurrent(600, seed=9)
     suppressed_ids = (0, START, *range(100, 590))
     decoded = search(model, model.sources(8), num_beams=4, num_results=4, suppressed_ids=suppressed_ids)
@@ -262,7 +295,7 @@ def test_suppressed_tokens_are_never_written():
     assert written and not written & set(suppressed_ids)
 
 
-def test_alignments_belong_to_the_beam_that_won():
+def test_alignments_are_those_of_the_best_beam():
     # A token is aligned with the place that has the number of the token before it.
     model = Recurrent(9, seed=10)
     decoded = search(model, model.sources(10), num_beams=4, num_results=4, source_length=9)
@@ -283,14 +316,14 @@ def test_alignments_belong_to_the_beam_that_won():
         ({"num_beams": 2, "source_length": 4}, "source_length: expected None, because the model has no alignment"),
     ],
 )
-def test_what_cannot_be_is_said(options, message):
+def test_invalid_settings_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         beam_search(markov(TOY), (), start_ids=[START], **OPTIONS, **options)
 
 
 @only_tensorflow
 @pytest.mark.parametrize("compiled", [False, True])
-def test_graphs_answer_the_same(compiled):
+def test_graphs_give_equal_results(compiled):
     import tensorflow as tf
 
     model = Recurrent(600, seed=11)
@@ -308,7 +341,7 @@ def test_graphs_answer_the_same(compiled):
 
 
 @only_tensorflow
-def test_a_graph_of_any_sizes_holds_only_what_an_export_may():
+def test_a_graph_of_any_sizes_has_only_allowed_operations():
     import tensorflow as tf
 
     model = Recurrent(9, seed=4)

@@ -1,4 +1,4 @@
-"""Threefry: the published numbers, and draws that are even and independent."""
+"""Threefry: published test vectors, and uniform and independent samples."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tfattn.decoding.counter_rng import threefry, uniform
         ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
     ],
 )
-def test_equals_the_known_answers_of_random123(key, counter, expected):
+def test_equals_the_test_vectors_of_random123(key, counter, expected):
     words = threefry(*([np.array(word, "uint32") for word in pair] for pair in (key, counter)))
     assert tuple(int(ops.convert_to_numpy(word)) for word in words) == expected
 
@@ -32,7 +32,7 @@ def test_uniform_numbers_fill_the_interval_evenly():
     assert abs(np.corrcoef(draws[:, 1:].ravel(), draws[:, :-1].ravel())[0, 1]) < 4 / np.sqrt(29_700)
 
 
-def test_each_element_draws_for_itself():
+def test_each_element_is_sampled_independently():
     seeds = np.array([5, -3, 5], "int32")
     draws = ops.convert_to_numpy(uniform((seeds, 0), (1, 2)))
     assert draws[0] == draws[2] != draws[1]

@@ -1,4 +1,4 @@
-"""Continuing texts: as if each were read anew for each token, alone."""
+"""Generation equals recomputation of each text, one token at a time."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,9 @@ def texts(decoded):
 
 
 def log_probabilities(model, text):
-    logits = logits_of(model, {"token_ids": np.array([text], "int32")})[0, -1].astype("float64")
+    padded = np.zeros((1, max(map(len, PROMPTS)) + LENGTH), "int32")  # which no position before it sees
+    padded[0, : len(text)] = text
+    logits = logits_of(model, {"token_ids": padded})[0, len(text) - 1].astype("float64")
     return logits, logits - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
 
 
@@ -114,7 +116,7 @@ def by_hand(model, prompt, *, repetition=1.0, presence=0.0, frequency=0.0, end_i
         pytest.param({"presence": 2.0}, id="presence"),
     ],
 )
-def test_texts_are_those_of_each_prompt_read_anew(model, own):
+def test_generation_equals_recomputation_of_each_prompt(model, own):
     decoded = written(model, PROMPTS, end_ids=(0, 1), suppressed_ids=(6,), **own)
     for row, prompt in enumerate(PROMPTS):
         text, score = by_hand(model, prompt, end_ids=(0, 1), suppressed=(6,), **own)
@@ -130,13 +132,13 @@ def test_texts_are_those_of_each_prompt_read_anew(model, own):
         pytest.param({"temperature": 1.5, "top_k": 5, "min_p": 0.05}, id="some"),
     ],
 )
-def test_a_prompt_alone_gets_what_it_gets_in_a_batch(model, own):
+def test_a_single_prompt_equals_a_batch(model, own):
     together = texts(written(model, PROMPTS, **own))
     assert together == [texts(written(model, [prompt], **own))[0] for prompt in PROMPTS]
     assert together != texts(written(model, PROMPTS, seed=4, **own))
 
 
-def test_the_likeliest_tokens_are_told_with_each_token(model):
+def test_top_log_probabilities_are_returned_with_each_token(model):
     decoded = written(model, PROMPTS, temperature=1.0, presence=1.0)
     for row, prompt in enumerate(PROMPTS):
         text = list(prompt)
@@ -149,13 +151,13 @@ def test_the_likeliest_tokens_are_told_with_each_token(model):
         assert (decoded.details.log_probabilities[row, len(text) - len(prompt) :] == 0).all()
 
 
-def test_rows_have_limits_of_their_own(model):
+def test_rows_have_separate_limits(model):
     decoded = written(model, PROMPTS, end_ids=(), limits=np.array([0, 4, LENGTH], "int32"))
     assert decoded.lengths.tolist() == [0, 4, LENGTH]
 
 
 @only_tensorflow
-def test_the_loop_does_the_same_in_a_graph(model):
+def test_the_loop_gives_equal_results_in_a_graph(model):
     import tensorflow as tf
 
     decoded = texts(written(model, PROMPTS, temperature=1.0))

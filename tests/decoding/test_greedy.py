@@ -1,4 +1,4 @@
-"""Greedy: the likeliest at each step, rows that do not look at each other, and graphs of every kind."""
+"""Greedy decoding: the most likely tokens, independent rows, and graphs of any shape."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ TABLE = np.array(
 OPTIONS = {"end_id": END, "max_length": 6, "suppressed_ids": (0, START)}
 
 
-def test_takes_the_likeliest_by_hand():
+def test_takes_the_most_likely_token():
     decoded = greedy(markov(TABLE), (), start_ids=[START, 4, END], **OPTIONS)
     assert texts(decoded) == [[3, 4], [], []]
     # ln(0.6 x 0.5 x 0.9), ln 0.9 and ln 1: the end counts.
@@ -30,7 +30,7 @@ def test_takes_the_likeliest_by_hand():
     assert decoded.alignment is None
 
 
-def test_takes_the_likeliest_of_a_longer_memory():
+def test_takes_the_most_likely_token_given_a_longer_memory():
     model = Recurrent(20, seed=0)
     sources = model.sources(8)
     decoded = numbers(greedy(model.cached, {"hidden": sources}, start_ids=[START] * 8, **OPTIONS))
@@ -80,7 +80,7 @@ def test_the_loop_ends_with_the_last_row():
     assert calls == [0, 1, 2]
 
 
-def test_limits_cut_each_row_for_itself():
+def test_limits_cut_each_row_separately():
     endless = np.zeros((5, 5))
     endless[:, 4] = 0.75
     endless[:, 1] = 0.25
@@ -90,7 +90,7 @@ def test_limits_cut_each_row_for_itself():
     assert texts(greedy(markov(endless), (), start_ids=[START] * 2, length_limit=3, **OPTIONS)) == [[4] * 3] * 2
 
 
-def test_suppressed_tokens_are_never_written_but_keep_their_probability():
+def test_suppressed_tokens_are_never_generated_but_keep_their_probability():
     greedily = np.full((5, 5), 0.1)
     greedily[:, 0] = 0.6
     greedily[:, 4] = 0.15
@@ -100,7 +100,7 @@ def test_suppressed_tokens_are_never_written_but_keep_their_probability():
     np.testing.assert_allclose(decoded.scores, 6 * np.log(0.15 / 1.05), rtol=1e-5)
 
 
-def test_alignments_belong_to_the_tokens():
+def test_alignments_are_returned_for_each_token():
     # A token is aligned with the place that has the number of the token before it.
     model = Recurrent(7, seed=3)
     decoded = numbers(
@@ -112,14 +112,14 @@ def test_alignments_belong_to_the_tokens():
         assert not alignment[len(tokens) :].any()
 
 
-def test_alignments_that_a_model_does_not_have():
+def test_a_model_without_alignments_is_refused():
     with pytest.raises(ValueError, match="source_length: expected None, because the model has no alignment"):
         greedy(markov(TABLE), (), start_ids=[START], source_length=3, **OPTIONS)
 
 
 @only_tensorflow
 @pytest.mark.parametrize("compiled", [False, True])
-def test_graphs_answer_the_same(compiled):
+def test_graphs_give_equal_results(compiled):
     import tensorflow as tf
 
     model = Recurrent(6, seed=2)
@@ -137,7 +137,7 @@ def test_graphs_answer_the_same(compiled):
 
 
 @only_tensorflow
-def test_sizes_may_be_known_only_when_a_graph_runs():
+def test_sizes_may_be_dynamic_in_a_graph():
     import tensorflow as tf
 
     model = Recurrent(6, seed=2)

@@ -1,4 +1,4 @@
-"""Rows that are done leave the batch, and the state gets room as it is needed: neither changes an answer."""
+"""Compaction of finished rows and growth of the cache change no result."""
 
 import functools
 
@@ -60,7 +60,7 @@ def check_equal(answer, expected):
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_room_for_all_positions_is_made_beforehand_where_rows_stay(kind, model):
+def test_the_cache_has_full_size_if_no_rows_leave(kind, model):
     sources = ops.convert_to_tensor(model.sources(BATCH))
     check_equal(written(model, kind, sources), written(model, kind, sources, room=OPTIONS["max_length"]))
 
@@ -68,7 +68,7 @@ def test_room_for_all_positions_is_made_beforehand_where_rows_stay(kind, model):
 @only_tensorflow
 @pytest.mark.parametrize("in_graph", [False, True])
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_rows_that_leave_change_nothing(kind, in_graph, model):
+def test_compaction_of_rows_changes_nothing(kind, in_graph, model):
     import tensorflow as tf
 
     sources, limits = tf.constant(model.sources(BATCH)), tf.constant([0, 5, 3 * CACHE_BLOCK, 3 * CACHE_BLOCK] * 5)
@@ -86,7 +86,7 @@ def test_rows_that_leave_change_nothing(kind, in_graph, model):
 
 @only_tensorflow
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_a_graph_of_any_sizes_takes_no_rows_too(kind, model):
+def test_a_graph_of_any_sizes_accepts_zero_rows(kind, model):
     import tensorflow as tf
 
     signature = [tf.TensorSpec([None, 5]), tf.TensorSpec([], tf.int32)]
@@ -109,7 +109,7 @@ def test_a_graph_of_any_sizes_takes_no_rows_too(kind, model):
 
 @only_tensorflow
 @pytest.mark.parametrize("kind", SEARCHES)
-def test_steps_have_ever_fewer_rows_and_ever_more_room(kind, model):
+def test_the_batch_shrinks_and_the_cache_grows(kind, model):
     import tensorflow as tf
 
     seen = []

@@ -1,4 +1,4 @@
-"""Sampling: frequencies, what may be drawn, seeds, and rows that do not look at each other."""
+"""Sampling: frequencies, restrictions, seeds, and independent rows."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_frequencies_of_a_large_vocabulary():
         ({"temperature": 0.5, "top_p": 0.5}, [2]),
     ],
 )
-def test_exactly_the_likeliest_may_be_drawn_in_their_proportions(options, allowed):
+def test_only_top_tokens_are_sampled_proportionally(options, allowed):
     probabilities = np.array([0.1, 0.3, 0.4, 0.2])
     kept = probabilities ** (1 / options.get("temperature", 1.0)) * np.isin(np.arange(4), allowed)
     tokens = first_tokens(probabilities, **options)
@@ -77,7 +77,7 @@ def test_exactly_the_likeliest_may_be_drawn_in_their_proportions(options, allowe
     assert fits(tokens, kept / kept.sum())
 
 
-def test_the_nucleus_of_a_large_vocabulary_is_that_of_sorting():
+def test_the_nucleus_of_a_large_vocabulary_equals_sorting():
     probabilities = np.random.default_rng(1).gamma(0.3, size=800)
     probabilities /= probabilities.sum()
     order = np.argsort(-probabilities)
@@ -88,20 +88,20 @@ def test_the_nucleus_of_a_large_vocabulary_is_that_of_sorting():
         assert fits(first_tokens(probabilities, num_rows=8000, **options), kept / kept.sum())
 
 
-def test_of_equal_tokens_the_smaller_ids_are_kept():
+def test_ties_keep_smaller_ids():
     assert set(first_tokens(np.full(8, 0.125), num_rows=500, top_k=3).tolist()) == {0, 1, 2}
     assert set(first_tokens(np.full(8, 0.125), num_rows=500, top_p=0.3).tolist()) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("temperature", [np.nan, np.inf])
-def test_weights_that_are_not_numbers_end_in_the_likeliest_token(temperature):
+def test_nan_weights_give_the_most_likely_token(temperature):
     # A suppressed token divided by infinity is not a number: no comparison with it is true.
     tokens = first_tokens([0.2, 0.5, 0.3], num_rows=3, suppressed_ids=(2,), temperature=[temperature] * 3, top_p=0.9)
     assert tokens.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": 1e-3}, {"top_k": 1}, {"top_p": 1e-6}])
-def test_without_choice_it_is_greedy(options):
+def test_top_k_1_is_greedy(options):
     model = Recurrent(600, seed=0)
     sources = model.sources(10)
     drawn = written(model, sources, **options)
@@ -111,7 +111,7 @@ def test_without_choice_it_is_greedy(options):
     np.testing.assert_allclose(drawn.scores, expected.scores, rtol=1e-5)
 
 
-def test_scores_are_of_the_models_own_probabilities():
+def test_scores_use_the_unmodified_probabilities():
     model = Recurrent(12, seed=1)
     sources = model.sources(6)
     drawn = written(model, sources, temperature=1.3, top_k=5, top_p=0.9)
@@ -129,7 +129,7 @@ def test_the_same_seed_gives_the_same_text():
     assert (written(model, sources, seed=4).token_ids != first.token_ids).any()
 
 
-def test_equal_rows_draw_differently_by_one_seed_and_equally_by_equal_seeds():
+def test_equal_rows_differ_under_one_seed_and_agree_under_equal_row_seeds():
     model = Recurrent(600, seed=2)
     sources = np.repeat(model.sources(1), 4, axis=0)
     assert len({tuple(tokens) for tokens in texts(written(model, sources))}) == 4
@@ -137,7 +137,7 @@ def test_equal_rows_draw_differently_by_one_seed_and_equally_by_equal_seeds():
     assert found[0] == found[2] and found[0] != found[1] != found[3]
 
 
-def test_rows_do_not_look_at_each_other():
+def test_rows_are_independent():
     model = Recurrent(9, seed=3)
     sources = model.sources(9)
     settings = {
@@ -158,13 +158,13 @@ def test_rows_do_not_look_at_each_other():
         assert texts(alone) == [many[row]]
 
 
-def test_a_row_of_one_seed_does_not_look_at_the_others_either():
+def test_rows_with_own_seeds_are_independent():
     model = Recurrent(9, seed=3)
     sources = model.sources(9)
     assert texts(written(model, sources[:1])) == texts(written(model, sources))[:1]
 
 
-def test_suppressed_tokens_are_never_drawn():
+def test_suppressed_tokens_are_never_sampled():
     probabilities = np.full(600, 1e-4)
     probabilities[:4] = 0.2
     tokens = first_tokens(probabilities / probabilities.sum(), suppressed_ids=(0, 2, 599))
@@ -173,7 +173,7 @@ def test_suppressed_tokens_are_never_drawn():
     assert fits(tokens, kept / kept.sum())
 
 
-def test_alignments_belong_to_the_tokens():
+def test_alignments_are_returned_for_each_token():
     model = Recurrent(7, seed=4)
     drawn = written(model, model.sources(4), source_length=7)
     for tokens, alignment in zip(texts(drawn), drawn.alignment, strict=True):
@@ -182,7 +182,7 @@ def test_alignments_belong_to_the_tokens():
 
 @only_tensorflow
 @pytest.mark.parametrize("compiled", [False, True])
-def test_graphs_answer_the_same(compiled):
+def test_graphs_give_equal_results(compiled):
     import tensorflow as tf
 
     model = Recurrent(600, seed=5)

@@ -1,4 +1,4 @@
-"""The documents, and their blocks of code: commands, transcripts, files and parts of files."""
+"""The code blocks of the documents: commands, transcripts, files and parts of files."""
 
 import re
 import shlex

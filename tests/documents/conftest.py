@@ -1,4 +1,4 @@
-"""A folder as a reader of the documents would have it: the files that they show, samples, and models."""
+"""A folder for the documents: the files that they show, samples, and models."""
 
 import contextlib
 import math
@@ -10,6 +10,7 @@ import pytest
 from benchmarks.serving.running import running
 from tests.conftest import SHORTER
 from tests.documents.blocks import PROJECT, blocks
+from tests.pretrained.hub.stand_in import local_hub
 from tests.serving import authors
 from tfattn.export import serving_config
 
@@ -21,7 +22,7 @@ TINY = {
         "training.epochs=1",
     ],
     "pn_flag": ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1"],
-    "reversal": [word for word in SHORTER if word != "--set"],  # as the run that all tests share
+    "reversal": SHORTER,  # as the run that all tests share
     "mine": ["training.epochs=1"],
 }
 SAMPLES = {
@@ -35,9 +36,16 @@ def tiny(pipeline: str) -> list[str]:
     return [word for override in TINY.get(Path(pipeline).stem, ()) for word in ("--set", override)]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def hub_of_documents(tmp_path_factory):
+    """A local hub with the models that the documents name."""
+    with local_hub(tmp_path_factory.mktemp("hub")) as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A folder with pipelines, parts, and every file that the documents show; samples stand where they are read."""
+    """A folder with pipelines, parts, every file that the documents show, and samples at the paths of the pipelines."""
     folder = tmp_path_factory.mktemp("reader")
     for name in ("pipelines", "configs"):
         shutil.copytree(PROJECT / name, folder / name)
@@ -45,6 +53,9 @@ def folder(tmp_path_factory):
         if block.path and not block.is_part:
             (folder / block.path).write_text(block.text, encoding="utf-8")
     (folder / "new_reports.txt").write_text("Coolant is pooling underneath sorter.\nSorter blows fuses at start up.\n")
+    (folder / "gold.csv").write_text(
+        "Description,Category\nCoolant is pooling,Leak\nSorter blows fuses.,Electronic Failure\n"
+    )
     (folder / "new_words.txt").write_text("red green blue\n")
     words = ["the", "king", "queen", "man", "woman", "boy", "girl"]
     (folder / "words.vec").write_text(_vectors(words))

@@ -29,7 +29,7 @@ def places(blocks: list[Block]) -> list[str]:
     return [block.place for block in blocks]
 
 
-def test_there_are_commands_in_every_document_that_shows_how_to_do_something():
+def test_how_to_documents_have_commands():
     documents = {block.place.partition(":")[0] for block in BLOCKS}
     assert documents == {str(path.relative_to(PROJECT)) for path in DOCUMENTS} - {"docs/trust.md"}
 
@@ -59,7 +59,7 @@ def test_python_runs(block, server):
 
 
 @pytest.mark.parametrize("block", CHECKED, ids=places(CHECKED))
-def test_commands_that_are_not_run_are_well_formed(block, folder, command, monkeypatch):
+def test_commands_that_do_not_run_are_well_formed(block, folder, command, monkeypatch):
     monkeypatch.chdir(folder)
     for program, *words in block.commands:
         if program == "tfattn":
@@ -67,10 +67,10 @@ def test_commands_that_are_not_run_are_well_formed(block, folder, command, monke
         elif program == "python":
             assert words[0] == "-m" and importlib.util.find_spec(words[1])
         else:
-            assert program in ("docker", "kubectl", "export")
+            assert program in ("docker", "kubectl", "export", "llama-cli", "pip")
 
 
-def test_what_is_to_be_installed_is_an_extra():
+def test_installed_extras_exist():
     setup = configparser.ConfigParser()
     setup.read(PROJECT / "setup.cfg")
     named = {name for path in DOCUMENTS for name in re.findall(r"'tfattn\[(\w+)\]'", path.read_text())}
@@ -84,7 +84,9 @@ def _run(words: list[str], block: Block, command) -> None:
         return
     words = words[: words.index(">")] if ">" in words else words
     words = [word.replace(OWN_FILE, SAMPLE) for word in words]
-    answer = command(*words, *(tiny(words[1]) if words[0] in WITH_PIPELINE else ()))
+    answer = command(
+        *words, *(tiny(words[1]) if words[0] in WITH_PIPELINE and not {"--on", "--format"} & set(words) else ())
+    )
     errors = [line for line in block.text.splitlines() if block.language == "console" and line.startswith("error: ")]
     assert bool(answer.status) == bool(errors), answer.errors
     assert set(errors) <= set(answer.errors.splitlines())
@@ -105,6 +107,10 @@ def _check(words: list[str], command) -> None:
     """Read a command of tfattn as the command line does, and check what it names."""
     options = COMMANDS[words[0]].make_context(words[0], words[1:]).params
     overrides = list(options.get("set") or ())
+    if options.get("on") or (words[0] == "export" and options["format"]):  # of a model, which may not be here
+        return
+    if any("keras://" in override for override in overrides):  # there is no local stand-in for Kaggle
+        return
     if "pipeline" in options:
         answer = command("check", options["pipeline"], *(word for one in overrides for word in ("--set", one)))
         assert answer.status == 0, answer.errors

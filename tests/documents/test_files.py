@@ -1,4 +1,4 @@
-"""Every piece of YAML in the documents is right: whole files, and parts of pipelines."""
+"""All YAML in the documents is valid: files, and parts of pipelines."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ COMMANDS = [words for block in blocks("sh") for words in block.commands]
 
 
 @pytest.mark.parametrize("block", YAML, ids=[block.place for block in YAML])
-def test_yaml_is_a_file_of_the_project_or_a_valid_one(block, folder, monkeypatch):
+def test_yaml_is_a_project_file_or_valid(block, folder, monkeypatch):
     monkeypatch.chdir(folder)
     if block.path is None:
         assert block.text in [path.read_text() for path in (PROJECT / "pipelines").glob("*.yaml")]

@@ -1,4 +1,4 @@
-"""Links between the documents lead to what is there."""
+"""Links between the documents resolve."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ def anchors(document: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=[str(path.relative_to(PROJECT)) for path in DOCUMENTS])
-def test_links_lead_to_files_and_headings(document):
+def test_links_resolve_to_files_and_headings(document):
     for link in links(document):
         path, _, anchor = link.partition("#")
         target = (document.parent / path).resolve() if path else document
@@ -47,7 +47,7 @@ def test_every_page_can_be_reached_from_the_readme():
     assert set(DOCUMENTS) <= reached
 
 
-def test_files_that_are_named_are_there():
+def test_named_files_exist():
     for document in DOCUMENTS:
         named = re.findall(r"`((?:pipelines|configs|benchmarks|deploy|tests)/[\w./-]*)`", prose(document))
         for path in named:

@@ -1,4 +1,4 @@
-"""Figures are written in every format that a suffix can ask for."""
+"""Figures are written in every format."""
 
 import pytest
 
@@ -8,5 +8,5 @@ STARTS = {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF"}
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_a_figure_is_written_as_its_suffix_says(suffix):
+def test_the_suffix_determines_the_format(suffix):
     assert FORMATS[suffix](new_figure(2, 1)).startswith(STARTS[suffix])

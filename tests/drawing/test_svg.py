@@ -1,4 +1,4 @@
-"""Pictures as SVG: text is text, in whatever script, and nothing in it reaches beyond it."""
+"""SVG pictures: text in any script, without external references."""
 
 import re
 import warnings
@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tfattn.drawing.colours import DARK, LIGHT
-from tfattn.drawing.figures import MOST_CHARACTERS, new_figure, png, short, styled, svg, width_of
-from tfattn.drawing.svg import NAMESPACE, part_of_page
+from tfattn.drawing.figures import MAX_CHARACTERS, new_figure, png, short, styled, svg, text_width
+from tfattn.drawing.svg import NAMESPACE, to_page_element
 
 NAMES = [
     "财经新闻",
@@ -37,7 +37,7 @@ def texts(drawn):
     return [element.text for element in ElementTree.fromstring(drawn).iter(f"{{{NAMESPACE}}}text")]
 
 
-def test_every_script_is_text_and_nothing_warns():
+def test_all_scripts_are_text_without_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         shown = texts(svg(named(NAMES)))
@@ -45,26 +45,26 @@ def test_every_script_is_text_and_nothing_warns():
     assert "�" in shown  # XML has no sign for a bell
 
 
-def test_a_png_of_a_script_without_a_font_does_not_warn():
+def test_a_png_without_a_font_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert png(named(NAMES[:5])).startswith(b"\x89PNG\r\n")
 
 
-def test_fonts_are_those_of_the_reader():
+def test_svg_uses_fonts_of_the_reader():
     drawn = svg(named(["a"]))
     assert re.findall("font-family: ([^;]*)", drawn) == [re.search("font-family: ([^;]*)", drawn).group(1)]
     assert "font-family: system-ui" in drawn and "sans-serif" in drawn
 
 
-def test_wide_letters_are_given_room():
+def test_wide_characters_have_double_width():
     root = ElementTree.fromstring(svg(named(["财" * 12, "b"])))
     (name,) = (text for text in root.iter(f"{{{NAMESPACE}}}text") if text.text == "财" * 12)
     assert "text-anchor: end" in name.get("style")
     assert float(name.get("x")) > 12 * 10  # twelve letters of ten points, which end there
 
 
-def test_equal_figures_give_equal_files_that_need_nothing_else():
+def test_equal_figures_give_equal_self_contained_files():
     drawn = svg(named(NAMES))
     assert drawn == svg(named(NAMES))
     assert "<style" not in drawn and "metadata" not in drawn and "<image" not in drawn
@@ -80,8 +80,8 @@ def test_equal_figures_give_equal_files_that_need_nothing_else():
     assert ids == used
 
 
-def test_a_part_of_a_page_names_its_colours_and_its_ids():
-    part = part_of_page(svg(named(["#ffffff"])), "bars")
+def test_a_page_element_has_colour_variables_and_unique_ids():
+    part = to_page_element(svg(named(["#ffffff"])), "bars")
     assert "#ffffff</text>" in part  # a name stays what it is
     assert not re.search("(fill|stroke): #", part) and "fill: var(--paper)" in part
     assert all(name.startswith("bars-") for name in re.findall(' id="([^"]*)"', part))
@@ -89,7 +89,7 @@ def test_a_part_of_a_page_names_its_colours_and_its_ids():
 
 
 @pytest.mark.parametrize("tones", [LIGHT, DARK])
-def test_ink_can_be_read_on_paper(tones):
+def test_ink_has_contrast_on_paper(tones):
     def luminance(tone):
         parts = [int(tone[place : place + 2], 16) / 255 for place in (1, 3, 5)]
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
@@ -105,6 +105,6 @@ def test_ink_can_be_read_on_paper(tones):
 
 def test_long_names_keep_both_ends():
     shown = short("a label with a very long name that ends in 17")
-    assert len(shown) == MOST_CHARACTERS and shown.startswith("a label") and shown.endswith("17")
+    assert len(shown) == MAX_CHARACTERS and shown.startswith("a label") and shown.endswith("17")
     assert short("财" * 20) == f"{'财' * 8}…{'财' * 5}"
-    assert width_of(["财财"]) == width_of(["abcd"])
+    assert text_width(["财财"]) == text_width(["abcd"])

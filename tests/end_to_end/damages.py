@@ -1,4 +1,4 @@
-"""What can happen to a small file: it is lost, cut, overwritten, a byte flips, or someone changes what it says."""
+"""Damage to a small file: loss, truncation, overwriting, a flipped byte, or changed content."""
 
 import json
 from collections.abc import Iterator

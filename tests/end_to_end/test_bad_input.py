@@ -1,4 +1,4 @@
-"""Whatever is wrong with the input: one clear message, a status other than 0, no traceback, nothing lost."""
+"""Invalid input: a single message, a status other than 0, no traceback, no lost files."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ def refused(answer, *words, status=1):
         ("training.epoch=3", ["--set training.epoch", "unknown key", "Did you mean `epochs`?"]),
         ("training.epochs=three", ["an integer > 0", "received 'three' (a string)"]),
         ("training.epochs=1e-4", ["an integer > 0", "received 0.0001 (a number)"]),
-        ("task.pooling=no", ["one of 'mean', 'cls', 'pooler'", "received 'no' (a string)"]),
+        ("task.pooling=no", ["one of 'mean', 'cls', 'max', 'pooler'", "received 'no' (a string)"]),
         ("model.num_heads=3", ["model.num_heads", "a divisor of hidden_dim=16", "received 3"]),
         ("model.name=brt", ["unknown name in models", "Did you mean `bert`?"]),
         ("model.pretrained=minilm2", ["minilm2"]),
@@ -44,7 +44,7 @@ def refused(answer, *words, status=1):
         ("data.preprocessing.max_length=32", ["max_length", "24"]),
     ],
 )
-def test_a_wrong_value(project, command, override, words):
+def test_invalid_values_are_refused(project, command, override, words):
     answer = command("train", "tiny.yaml", "--set", override)
     refused(answer, *words, status=answer.status)
     assert answer.status in (1, 2)
@@ -65,7 +65,7 @@ def test_a_duplicate_key(project, command):
         (lambda text: text + "A rare thing.,Odd,Low,None,1\n", ["Odd"]),
     ],
 )
-def test_a_wrong_file(project, command, change, words):
+def test_an_invalid_file_is_refused(project, command, change, words):
     edit(change)
     refused(command("prepare", "tiny.yaml"), *words)
     assert not list(Path("runs").rglob("manifest.json"))
@@ -77,7 +77,7 @@ def test_a_row_that_cannot_be_decoded(project, command):
     refused(command("prepare", "tiny.yaml"), "reports.csv:10", "encoding")
 
 
-def test_a_label_that_training_never_saw(project, command):
+def test_an_unseen_label_is_reported(project, command):
     Path("more.csv").write_text("Description,Category\nAll is well.,Good News\n")
     answer = command(
         "prepare", "tiny.yaml", "--set", "data.validation_source={name: csv, path: more.csv, "
@@ -112,7 +112,7 @@ def test_a_damaged_record_file(trained, command):
     refused(command("train", "tiny.yaml", "--force"), shard.name, "byte")
 
 
-def test_a_checkpoint_that_does_not_fit(trained, command):
+def test_a_mismatched_checkpoint_is_refused(trained, command):
     wider = ["--set", "model.intermediate_dim=64", "--set", "training.epochs=1"]
     (old,) = Path("runs/tiny").glob("[0-9a-f]*/checkpoints")
     command("train", "tiny.yaml", *wider)
@@ -146,6 +146,6 @@ def test_a_full_disk(project, command):
             subprocess.run(["umount", disk], check=True)
 
 
-def test_a_model_that_is_not_there(project, command):
+def test_a_missing_model_is_reported(project, command):
     os.makedirs("saved_models/tyni/1")
     refused(command("predict", "tiny", "--input", "reports.csv"), "tiny")

@@ -104,7 +104,7 @@ def test_a_damaged_file_is_named(pattern, finished, outcome):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [PREPARED, RUN, EXPORT])
-def test_every_damage_to_every_file(place, finished, outcome):
+def test_any_damage_to_any_file_is_detected(place, finished, outcome):
     counts, faults = collections.Counter(), {}
     for pattern in (pattern for pattern in FILES if pattern.startswith(place)):
         path = found(finished[0], pattern)

@@ -1,4 +1,4 @@
-"""From raw text to an ELMo, its export, and a classifier and a tagger on it; what cannot be is said before training."""
+"""From raw text to an ELMo, its export, and a classifier and a tagger on it; early errors."""
 
 import json
 import random
@@ -81,12 +81,12 @@ def metrics(folder, name):
     return json.loads((folder / "runs" / name / "latest" / "metrics.json").read_text())
 
 
-def test_words_are_told_better_than_by_how_frequent_they_are(trained):
+def test_the_model_is_better_than_word_frequencies(trained):
     found = metrics(trained, "small_elmo")
     assert found["perplexity"] < 0.5 * found["baseline_perplexity"]
 
 
-def test_the_export_tells_the_vectors_of_words(trained):
+def test_the_export_returns_word_vectors(trained):
     versions = numbered(trained / "saved_models/small_elmo")
     read = tf.saved_model.load(str(versions[max(versions)])).signatures["serving_default"]
     answer = read(text=tf.constant(["The cat lives.", "", "Unheard-of!", "x" * 200]))
@@ -103,7 +103,7 @@ def test_the_export_tells_the_vectors_of_words(trained):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["about", "tagger"])
-def test_other_models_read_it_and_export_with_it(trained, monkeypatch, command, name):
+def test_other_models_use_and_export_it(trained, monkeypatch, command, name):
     monkeypatch.chdir(trained)
     answer = command("run", f"{name}.yaml")
     assert answer.status == 0, answer.errors
@@ -124,7 +124,7 @@ def test_other_models_read_it_and_export_with_it(trained, monkeypatch, command, 
         ("data.preprocessing={name: wordpiece, vocabulary: train}", "the model reads the characters of words"),
     ],
 )
-def test_what_cannot_be_is_said(trained, monkeypatch, command, override, told):
+def test_invalid_settings_are_refused(trained, monkeypatch, command, override, told):
     monkeypatch.chdir(trained)
     answer = command("run", "about.yaml", "--set", override, "--set", "name=refused")
     assert answer.status != 0

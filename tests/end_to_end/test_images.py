@@ -1,4 +1,4 @@
-"""From a folder of photographs to a model that labels others, by the command line alone."""
+"""From a folder of photographs to predictions, by the command line."""
 
 import io
 import json
@@ -49,13 +49,13 @@ def trained(run_once):
     return run_once("shades", write, "shades.yaml")
 
 
-def test_a_folder_of_photographs_becomes_a_model(trained, command, monkeypatch):
+def test_an_image_folder_is_trained_and_exported(trained, command, monkeypatch):
     project, answer = trained
     assert answer.status == 0, answer.errors
     assert "left out: no image that can be read" in answer.errors and "dark/none.jpg" not in answer.output
     monkeypatch.chdir(project)
     metrics = json.loads((project / "runs/shades/latest/metrics.json").read_text())
-    assert metrics["accuracy"] == 1.0
+    assert metrics["accuracy"] == 1.0 and metrics["trained_baseline_accuracy"] > 0.5
     page = (project / "runs/shades/latest/report.html").read_text()
     assert "Training images" in page and "data:image/png;base64," in page
 
@@ -68,17 +68,26 @@ def test_a_folder_of_photographs_becomes_a_model(trained, command, monkeypatch):
     ]
     answer = command("predict", "shades", "--input", "photos/dark")
     lines = [json.loads(line) for line in answer.output.splitlines()]
-    assert answer.status == 1 and len(lines) == 17 and "no image that can be read" in lines[-1]["error"]
+    assert answer.status == 1 and len(lines) == 17 and "not a supported image" in lines[-1]["error"]
 
 
-def test_what_changes_images_is_no_part_of_the_prepared_data(trained, command, monkeypatch):
+def test_the_baseline_is_switched_off(trained, command, monkeypatch):
+    project, _ = trained
+    monkeypatch.chdir(project)
+    answer = command("evaluate", "shades.yaml", "--set", "evaluation.baseline=false")
+    assert answer.status == 0 and "Trained baseline" not in answer.errors
+    metrics = json.loads((project / "runs/shades/latest/metrics.json").read_text())
+    assert metrics["accuracy"] == 1.0 and "trained_baseline_accuracy" not in metrics
+
+
+def test_augmentation_is_not_part_of_prepared_data(trained, command, monkeypatch):
     project, _ = trained
     monkeypatch.chdir(project)
     answer = command("prepare", "shades.yaml", "--set", "data.augmentation={flip: random}")
     assert answer.status == 0 and "nothing has changed" in answer.errors
 
 
-def test_what_it_looks_at_lies_over_the_image(trained, command, monkeypatch, tmp_path):
+def test_attention_is_overlaid_on_the_image(trained, command, monkeypatch, tmp_path):
     project, _ = trained
     monkeypatch.chdir(project)
     answer = command("attention", "shades", "--image", "photos/bright/1.jpg", "--output", tmp_path / "looks.html")
@@ -100,12 +109,12 @@ def test_what_it_looks_at_lies_over_the_image(trained, command, monkeypatch, tmp
     ("arguments", "said"),
     [
         (["--text", "bright"], "--text: the model does not have this input: expected --image"),
-        ([], "there is no image: expected the file of one: --image"),
+        ([], "there is no image: expected an image file: --image"),
         (["--image", "photos/none.jpg"], "photos/none.jpg: the file is missing"),
         (["--image", "shades.yaml"], "is no JPEG, PNG, GIF or BMP"),
     ],
 )
-def test_an_image_that_cannot_be_looked_at_is_refused(trained, command, monkeypatch, tmp_path, arguments, said):
+def test_an_unreadable_image_is_refused(trained, command, monkeypatch, tmp_path, arguments, said):
     project, _ = trained
     monkeypatch.chdir(project)
     answer = command("attention", "shades", *arguments, "--output", tmp_path / "looks.html")

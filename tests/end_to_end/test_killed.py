@@ -1,4 +1,4 @@
-"""A command that is killed and given again comes to the same end, and leaves nothing of the killed one behind."""
+"""A killed command gives the same result when it is repeated, without leftovers."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def killed(after, *arguments):
 
 
 def left_behind(project):
-    hidden = [path for path in project.rglob(".*.*") if path.is_dir() and not path.name.endswith(".lock")]
+    hidden = [path for path in project.rglob(".*.*") if path.is_dir()]
     curves = list(project.glob("runs/tiny/[0-9a-f]*/tensorboard/*"))
     return [*hidden, *(curves if len(curves) > 1 else [])]
 
@@ -44,7 +44,7 @@ def versions(project):
     return [path for path in project.glob("saved_models/tiny/*") if path.name.isdigit()]
 
 
-def test_an_export_that_was_killed_before_its_record_is_taken_over(trained, command):
+def test_an_export_killed_before_its_log_entry_is_reused(trained, command):
     (version,) = versions(trained)
     (trained / "saved_models/models.config").unlink()
     for record in trained.glob("runs/tiny/[0-9a-f]*/stages/export.json"):
@@ -56,7 +56,7 @@ def test_an_export_that_was_killed_before_its_record_is_taken_over(trained, comm
 
 
 @pytest.mark.slow
-def test_whenever_an_export_is_killed_one_version_comes_of_it(trained, command):
+def test_a_killed_export_results_in_one_version(trained, command):
     after = 0
     shutil.rmtree("saved_models")
     while killed(after, "export", "tiny.yaml"):
@@ -70,7 +70,7 @@ def test_whenever_an_export_is_killed_one_version_comes_of_it(trained, command):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", range(0, 40, 5))
-def test_whenever_a_run_is_killed_it_comes_to_its_end(after, trained, command):
+def test_a_killed_run_resumes_to_its_end(after, trained, command):
     shutil.rmtree("runs")
     killed(after, "run", "tiny.yaml")
     assert command("run", "tiny.yaml").status == 0

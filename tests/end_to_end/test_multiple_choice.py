@@ -1,4 +1,4 @@
-"""Multiple choice from a table with a column for each ending to an export that answers, through the command line."""
+"""Multiple choice from a table with a column per ending to an export, by the command line."""
 
 import contextlib
 import json
@@ -41,7 +41,7 @@ def write(folder, lines):
 
 
 @pytest.mark.slow
-def test_an_ending_is_chosen_by_several_models_together(tmp_path, monkeypatch, command):
+def test_an_ensemble_chooses_an_ending(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     write(tmp_path, table())
     answer = command("run", "endings.yaml")
@@ -69,7 +69,7 @@ def test_an_ending_is_chosen_by_several_models_together(tmp_path, monkeypatch, c
         ("a,he,ball,car,dog", "the row is ragged"),
     ],
 )
-def test_a_row_that_cannot_be_learnt_is_told_with_its_line(tmp_path, command, line, message):
+def test_an_invalid_row_is_located(tmp_path, command, line, message):
     with contextlib.chdir(tmp_path):
         write(tmp_path, [*list(table(10)), line])
         answer = command("prepare", "endings.yaml")

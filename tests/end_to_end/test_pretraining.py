@@ -1,4 +1,4 @@
-"""Pre-training from raw text to a served model that fills in, and an encoder to fine-tune."""
+"""Pre-training from raw text to a served model, and fine-tuning of its encoder."""
 
 import json
 import random
@@ -74,7 +74,7 @@ def project(pretrained, tmp_path, monkeypatch):
     return tmp_path / "project"
 
 
-def test_one_command_leads_from_texts_to_an_export(pretrained, project):
+def test_one_command_trains_and_exports(pretrained, project):
     answer = pretrained[1]
     assert answer.status == 0, answer.errors
     assert "of the masked tokens are correct" in answer.errors
@@ -85,7 +85,7 @@ def test_one_command_leads_from_texts_to_an_export(pretrained, project):
     assert "Comparison with the baseline" in report and "[MASK]" in report
 
 
-def test_masks_are_filled_in_on_the_command_line(project, command):
+def test_predict_fills_masks(project, command):
     answer = command("fill-mask", "modern", "the man [MASK] to the [MASK] .", "--top-k", "2")
     assert answer.status == 0, answer.errors
     lines = answer.output.splitlines()
@@ -95,7 +95,7 @@ def test_masks_are_filled_in_on_the_command_line(project, command):
     assert answer.status == 1 and "the text has no [MASK]: expected [MASK] in capitals" in answer.errors
 
 
-def test_a_line_without_a_mask_has_a_line_that_says_so(project, command):
+def test_a_line_without_a_mask_is_reported_in_its_line(project, command):
     (project / "texts_to_fill.txt").write_text("the [MASK] .\nthe man\n")
     answer = command("predict", "modern", "--input", "texts_to_fill.txt")
     filled, refused = map(json.loads, answer.output.splitlines())
@@ -103,7 +103,7 @@ def test_a_line_without_a_mask_has_a_line_that_says_so(project, command):
     assert "has no [MASK] among its first 22 tokens" in refused["error"]
 
 
-def test_an_encoder_that_was_trained_here_is_fine_tuned_by_its_export(project, command):
+def test_an_exported_encoder_is_fine_tuned(project, command):
     rows = "\n".join(f"the man went to the {place},{place}" for place in ("store", "park") * 10)
     (project / "rows.csv").write_text(f"text,label\n{rows}\n")
     (project / "tuned.yaml").write_text(
@@ -127,7 +127,7 @@ def test_an_encoder_that_was_trained_here_is_fine_tuned_by_its_export(project, c
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["bert", "modern_bert"])
-def test_twenty_documents_are_learned_by_heart(model, tmp_path, monkeypatch, command):
+def test_twenty_documents_are_memorized(model, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     write_texts(tmp_path, documents=25)
     text = PIPELINE.format(

@@ -1,4 +1,4 @@
-"""From a CSV to an export that answers, through the command line."""
+"""From a CSV to predictions of an export, by the command line."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ def inside(finished, monkeypatch):
     monkeypatch.chdir(finished[0])
 
 
-def test_a_run_leaves_everything_that_it_promises(finished):
+def test_a_run_writes_all_outputs(finished):
     folder, answer = finished
     assert answer.status == 0, answer.errors
     latest = folder / "runs" / "tiny" / "latest"
@@ -32,14 +32,14 @@ def test_a_run_leaves_everything_that_it_promises(finished):
     assert files.read_json(version / "assets.extra" / "parity.json")["label_agreement"] == 1.0
 
 
-def test_a_run_and_its_report_say_what_it_was_trained_on(finished):
+def test_the_report_names_the_training_environment(finished):
     folder, answer = finished
     (line,) = [line for line in answer.errors.splitlines() if " parameters, " in line]
     assert " core" in line and " · float32: as configured · " in line
     assert line in (folder / "runs/tiny/latest/report.html").read_text()
 
 
-def test_a_second_run_has_nothing_to_do(finished, command):
+def test_a_second_run_skips_finished_stages(finished, command):
     before = sorted(map(str, finished[0].rglob("*")))
     answer = command("run", "tiny.yaml")
     assert answer.status == 0
@@ -57,7 +57,7 @@ def test_predict_answers_lines_in_order(command):
     assert first["score"] == max(first["scores"].values())
 
 
-def test_predict_reads_the_file_that_it_was_trained_on(command):
+def test_predict_reads_the_training_file(command):
     answer = command("predict", "tiny", "--input", "reports.csv", "--output", "answers.jsonl")
     assert answer.status == 0, answer.errors
     with open("answers.jsonl") as file:
@@ -65,7 +65,7 @@ def test_predict_reads_the_file_that_it_was_trained_on(command):
     assert "answers.jsonl: predictions of 480 rows" in answer.errors
 
 
-def test_a_file_like_the_one_that_trained_it_is_read_as_that_one_was(project, command):
+def test_a_similar_file_is_read_like_the_training_file(project, command):
     text = (project / "reports.csv").read_text(encoding="utf-8-sig").replace("Description", "Störung", 1)
     (project / "reports.csv").write_text(text.replace("Oil", "Öl"), encoding="latin-1")
     source = "data.source={name: csv, path: reports.csv, encoding: latin-1, fields: {text: Störung, label: Category}}"
@@ -77,7 +77,7 @@ def test_a_file_like_the_one_that_trained_it_is_read_as_that_one_was(project, co
     assert sum(line.startswith("Öl ") for line in answers) == text.count("\nOil ") > 0
 
 
-def test_features_of_an_export_are_those_that_its_head_reads(command):
+def test_features_of_an_export_are_the_inputs_of_its_head(command):
     read = ("--input", "reports.csv", "--pooling", "mean", "--output", "vectors.npy")
     assert command("features", "tiny", *read).status == 0
     with open("reports.csv", encoding="utf-8-sig", newline="") as file:
@@ -86,31 +86,31 @@ def test_features_of_an_export_are_those_that_its_head_reads(command):
     np.testing.assert_allclose(np.load("vectors.npy"), expected, atol=1e-5)
 
 
-def test_what_a_classifier_looks_at_is_a_page(command, tmp_path):
+def test_the_attention_of_a_classifier_is_a_page(command, tmp_path):
     answer = command("attention", "tiny", "--text", "Sorter blows fuses.", "--output", str(tmp_path / "look.html"))
     assert answer.status == 0, answer.errors
     assert 'id="data"' in (tmp_path / "look.html").read_text(encoding="utf-8")
 
 
-def test_a_picture_of_another_kind_is_refused_before_the_model_is_looked_for(command):
+def test_an_unknown_picture_format_is_refused_before_loading(command):
     answer = command("attention", "no such model", "--text", "a", "--output", "a.txt")
     assert answer.status == 2
     assert "a.txt: unknown file format: expected one of .html, .png, .svg, .pdf" in answer.errors
 
 
-def test_the_configuration_of_a_run_is_a_pipeline_itself(command):
+def test_the_configuration_of_a_run_is_a_pipeline(command):
     answer = command("train", "runs/tiny/latest/config.yaml")
     assert answer.errors.count("nothing has changed, skipped") == 2
 
 
-def test_another_setting_is_another_run_on_the_same_prepared_data(trained, command):
+def test_changed_settings_give_another_run_on_the_same_data(trained, command):
     answer = command("train", "tiny.yaml", "--set", "training.epochs=1", "--set", "task.dropout=0.2")
     assert answer.status == 0 and "prepare: nothing has changed" in answer.errors
     assert len(list(trained.glob("runs/tiny/[0-9a-f]*"))) == 2
     assert len(list(trained.glob("runs/tiny/prepared/[0-9a-f]*"))) == 1
 
 
-def test_native_libraries_say_nothing():
+def test_native_libraries_print_nothing():
     """oneDNN has no kernel for a type, and says so as an error."""
     program = (
         "import contextlib, sys; from tfattn import cli; sys.argv[1:] = ['prepare', 'nowhere.yaml']\n"
@@ -128,7 +128,7 @@ def test_the_program_starts_as_a_process():
     assert "prepare" in done.stdout and "export" in done.stdout
 
 
-def test_a_plugin_joins_the_catalog_without_a_fork(project, command):
+def test_a_plugin_extends_the_catalog(project, command):
     (project / "my_model.py").write_text(
         "from tfattn.models.bert import Bert\n\n\nclass Mine(Bert):\n    '''A model of my own.'''\n"
     )
@@ -141,7 +141,7 @@ def test_a_plugin_joins_the_catalog_without_a_fork(project, command):
 
 
 @pytest.mark.slow
-def test_a_run_whose_workers_train_together_comes_to_its_end(project, command):
+def test_a_run_with_several_workers_finishes(project, command):
     answer = command("run", "tiny.yaml", "--workers", "2")
     assert answer.status == 0, answer.errors
     assert files.read_json(project / "runs/tiny/latest/environment.json")["workers"] == 2

@@ -1,4 +1,4 @@
-"""From a table to an export of several models, through the command line; and what is wrong with a table."""
+"""From a table to an export of several models, by the command line; errors of tables."""
 
 import csv
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tfattn import files
+from tfattn.evaluation.new_rows import evaluate_rows
 from tfattn.serving.page import card
 
 PIPELINE = """\
@@ -18,7 +19,7 @@ data:
     name: csv
     path: flags.tsv
     fields:
-      {label: PN_flag, sample: Sample, panel: Panel, dilution: Dilution, locus: Locus, Score_BG: "Score BG"}
+      {label: PN_flag, sample: Sample, panel: Panel, dilution: Dilution, id: Locus, Score_BG: "Score BG"}
   targets: {labels: ["0", "1"]}
   split: {validation: 0.2, group: sample, hold_out: {panel: [LODC]}}
   preprocessing:
@@ -76,7 +77,7 @@ def table_of(path):
 # A run.
 
 
-def test_a_run_leaves_everything_that_it_promises(finished, inside):
+def test_a_run_writes_all_outputs(finished, inside):
     answer = finished[1]
     assert answer.status == 0, answer.errors
     latest = Path("runs/tiny/latest")
@@ -90,6 +91,7 @@ def test_a_run_leaves_everything_that_it_promises(finished, inside):
     assert {"importance/Score_BG", "importance_agreement"} <= metrics.keys()
     assert metrics["accuracy_members_min"] <= metrics["accuracy_members_mean"] <= metrics["accuracy_members_max"]
     report = (latest / "report.html").read_text()
+    assert "Trained baseline: " in report and "Trained baseline: " in answer.errors
     assert "Score_BG" in report and "2 models were trained. The ensemble predicts their mean" in report
     assert list((latest / "plots").glob("*.svg"))
 
@@ -102,39 +104,56 @@ def test_a_line_of_results_per_test_row(finished, inside):
     known = {(row["Sample"], row["Locus"], row["Dilution"]): row["PN_flag"] for row in tests}
     metrics = files.read_json("runs/tiny/latest/metrics.json")
     for row in results:
-        assert {"sample", "panel", "dilution", "locus", "target", "predicted", "right", "probability"} <= row.keys()
-        assert row["target"] == known[row["sample"], row["locus"], row["dilution"]]
+        assert {"sample", "panel", "dilution", "id", "target", "predicted", "right", "probability"} <= row.keys()
+        assert row["target"] == known[row["sample"], row["id"], row["dilution"]]
         assert row["right"] == ("TRUE" if row["target"] == row["predicted"] else "FALSE")
         assert (float(row["probability"]) >= metrics["operating_threshold"] - 1e-6) == (row["predicted"] == "1")
     assert sum(row["right"] == "TRUE" for row in results) / 200 == pytest.approx(metrics["accuracy"])
 
 
-def test_a_second_run_has_nothing_to_do(inside, command):
+def test_a_second_run_skips_finished_stages(inside, command):
     before = sorted(map(str, Path().rglob("*")))
     answer = command("run", "tiny.yaml")
     assert answer.status == 0 and "nothing has changed, skipped" in answer.errors
     assert sorted(map(str, Path().rglob("*"))) == before
 
 
-def test_the_export_answers_the_file_that_it_was_trained_on(inside, command):
+def test_the_export_predicts_the_training_file(inside, command):
     (version,) = Path("saved_models/tiny").glob("[0-9]*")
     assert files.read_json(version / "assets.extra/parity.json")["label_agreement"] == 1.0
-    assert files.read_json(version / "assets.extra/source.json")["columns"]["Score_BG"] == "Score BG"
+    source = files.read_json(version / "assets.extra/source.json")
+    assert (source["columns"]["Score_BG"], source["id"], source["targets"]) == (
+        "Score BG",
+        "Locus",
+        {"label": "PN_flag"},
+    )
     answer = command("predict", "tiny", "--input", "flags.tsv", "--output", "answers.jsonl")
     assert answer.status == 0, answer.errors
     lines = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
     rows = table_of("flags.tsv")
     assert len(lines) == len(rows) == 1140
-    results = {(row["sample"], row["locus"], row["dilution"]): row for row in table_of("runs/tiny/latest/results.tsv")}
+    results = {(row["sample"], row["id"], row["dilution"]): row for row in table_of("runs/tiny/latest/results.tsv")}
     for line, row in zip(lines, rows, strict=True):
-        assert line["Score_BG"] == row["Score BG"]
+        assert line["Score_BG"] == row["Score BG"] and line["id"] == row["Locus"]
         if row["Panel"] == "LODC":
             told = results[row["Sample"], row["Locus"], row["Dilution"]]
             assert line["label"] == told["predicted"]
             assert line["probability"] == pytest.approx(float(told["probability"]), abs=1e-5)
 
 
-def test_the_export_tells_what_the_evaluation_measured(inside):
+def test_the_export_has_the_metrics_of_the_run_on_the_same_rows(inside, tmp_path):
+    expected = files.read_json("runs/tiny/latest/metrics.json")
+    found = evaluate_rows("tiny", "runs/tiny/latest/predictions.jsonl", output=tmp_path)
+    shared = found.metrics.keys() & expected.keys()
+    assert {"accuracy", "sensitivity_low", "roc_auc", "operating_threshold", "importance/Score_BG"} <= shared
+    for name in shared:  # the importance for an export is computed from fewer permuted rows
+        tolerance = 0.01 if name.startswith("importance") else 1e-3
+        assert found.metrics[name] == pytest.approx(expected[name], abs=tolerance), name
+    assert all("id" in line for line in found.predictions)
+    assert {one.name for one in found.drift} >= {"Score_BG", "Supporting_Reads"}
+
+
+def test_the_export_equals_the_evaluation(inside):
     (version,) = Path("saved_models/tiny").glob("[0-9]*")
     told = card.read(version)
     metrics = files.read_json("runs/tiny/latest/metrics.json")
@@ -153,6 +172,7 @@ def test_folds_without_test_rows_become_one_export(project, command):
     (version,) = Path("saved_models/tiny").glob("[0-9]*")
     assert files.read_json(version / "assets.extra/parity.json")["label_agreement"] == 1.0
     assert len(list((version / "assets").glob("member_[01].table.json"))) == 2
+    assert "trained_baseline_accuracy" in files.read_json("runs/tiny/latest/metrics.json")
     # Each row is measured once, by the model that was not trained on it.
     results = [row["row"] for row in table_of("runs/tiny/latest/results.tsv")]
     assert len(results) == len(set(results)) == 285
@@ -187,7 +207,7 @@ def widen(line):
         (lambda: change(1, "Score BG", "Score_BGP"), ["flags.tsv:1", "`Score_BG`", "received 'Score BG'", "Score_BGP"]),
     ],
 )
-def test_a_wrong_table_is_one_message(project, command, spoil, words):
+def test_an_invalid_table_is_reported(project, command, spoil, words):
     spoil()
     answer = command("run", "tiny.yaml")
     assert answer.status == 1 and "Traceback" not in answer.errors
@@ -198,7 +218,7 @@ def test_a_wrong_table_is_one_message(project, command, spoil, words):
     assert not Path("saved_models").exists()
 
 
-def test_a_wrong_row_to_predict_is_one_message_and_loses_no_other(finished, tmp_path, command, monkeypatch):
+def test_an_invalid_row_is_reported_and_other_rows_are_predicted(finished, tmp_path, command, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("flags.tsv").write_text((finished[0] / "flags.tsv").read_text())
     change(4, "Supporting_Reads", "many")
@@ -216,7 +236,7 @@ def test_a_wrong_row_to_predict_is_one_message_and_loses_no_other(finished, tmp_
     assert lines[3]["label"] in ("0", "1") and lines[3]["outside_training_range"] == "Score_BG"
 
 
-def test_a_column_that_is_not_there_to_predict_is_named(finished, tmp_path, command):
+def test_a_missing_column_is_named_in_predict(finished, tmp_path, command):
     (tmp_path / "flags.tsv").write_text((finished[0] / "flags.tsv").read_text().replace("Score BG", "Score", 1))
     version = next((finished[0] / "saved_models/tiny").glob("[0-9]*"))
     answer = command("predict", version, "--input", tmp_path / "flags.tsv")
@@ -224,7 +244,7 @@ def test_a_column_that_is_not_there_to_predict_is_named(finished, tmp_path, comm
     assert "flags.tsv:1: there is no column for the input `Score_BG`: expected Score BG or Score_BG" in answer.errors
 
 
-def test_a_column_that_could_not_be_an_input_is_refused_before_anything_is_read(project, command):
+def test_an_invalid_column_name_is_refused_before_reading(project, command):
     text = Path("tiny.yaml").read_text().replace('Score_BG: "Score BG"', "other: Score_Other")
     Path("tiny.yaml").write_text(text.replace("Score_BG", '"Score BG"'))
     answer = command("prepare", "tiny.yaml")

@@ -1,4 +1,4 @@
-"""Numbers and sets of labels as targets, from a file to an export that answers, through the command line."""
+"""Numbers and label sets as targets, from a file to predictions of an export, by the command line."""
 
 import contextlib
 import json
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tfattn import files
+from tfattn.evaluation.new_rows import evaluate_rows
 
 GRADES = """\
 name: grades
@@ -76,6 +77,7 @@ def inside(trained, monkeypatch):
 def test_a_number_is_predicted_in_the_unit_of_the_file(inside, command):
     metrics = files.read_json(inside / "runs/grades/latest/metrics.json")
     assert {"mean_absolute_error", "r2", "pearson", "spearman", "baseline_mean_absolute_error"} <= metrics.keys()
+    assert {"trained_baseline_mean_absolute_error", "better_than_trained_baseline_low"} <= metrics.keys()
     answer = command("predict", "grades", "--input", "texts.jsonl")
     predicted = [json.loads(line)["prediction"] for line in answer.output.splitlines()]
     assert len(predicted) == 120 and 10 <= np.mean(predicted) <= 18
@@ -83,16 +85,30 @@ def test_a_number_is_predicted_in_the_unit_of_the_file(inside, command):
     assert files.read_manifest(prepared)["targets"]["low"] == 10
 
 
-def test_any_number_of_labels_is_predicted_by_several_models_together(inside, command):
+def test_an_ensemble_predicts_any_number_of_labels(inside, command):
     metrics = files.read_json(inside / "runs/tags/latest/metrics.json")
     assert {"micro_f1", "subset_accuracy", "hamming_loss", "f1/big", "importance/age"} <= metrics.keys()
-    assert {"subset_accuracy_members_mean", "importance_agreement"} <= metrics.keys()
+    assert {"subset_accuracy_members_mean", "importance_agreement", "trained_baseline_micro_f1"} <= metrics.keys()
     answer = command("predict", "tags", "--input", "rows.csv")
     for line in map(json.loads, answer.output.splitlines()):
         assert line["labels"] == [label for label, score in line["scores"].items() if score >= 0.5]
         assert list(line["scores"]) == ["big", "old, at least"]
     (version,) = (inside / "saved_models/tags").glob("[0-9]*")
     assert files.read_json(version / "assets.extra/parity.json")["label_agreement"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["grades", "tags"])
+def test_the_export_has_the_metrics_of_the_run_on_the_same_rows(inside, tmp_path, name):
+    run = inside / f"runs/{name}/latest"
+    found = evaluate_rows(name, run / "predictions.jsonl", output=tmp_path).metrics
+    expected = files.read_json(run / "metrics.json")
+    shared = found.keys() & expected.keys()
+    assert {"mean_absolute_error", "r2_low", "spearman"} <= shared or {
+        "micro_f1",
+        "log_loss",
+        "importance/age",
+    } <= shared
+    assert {one: found[one] for one in shared} == pytest.approx({one: expected[one] for one in shared}, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -103,9 +119,7 @@ def test_any_number_of_labels_is_predicted_by_several_models_together(inside, co
         ("tags.yaml", "rows.csv", 5, "40,1,bigger", "a label that no training row has: expected some of big, old"),
     ],
 )
-def test_a_target_that_cannot_be_learnt_is_told_with_its_line(
-    tmp_path, monkeypatch, command, pipeline, file, line, bad, message
-):
+def test_an_invalid_target_is_located(tmp_path, monkeypatch, command, pipeline, file, line, bad, message):
     monkeypatch.chdir(tmp_path)
     write(tmp_path)
     lines = (tmp_path / file).read_text().splitlines()

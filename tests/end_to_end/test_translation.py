@@ -1,4 +1,4 @@
-"""From pairs of texts to an export that writes, through the command line; and what is wrong with pairs."""
+"""From pairs of texts to translations of an export, by the command line; errors of pairs."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def inside(reversed_words, monkeypatch):
     monkeypatch.chdir(reversed_words[0])
 
 
-def test_it_learns_to_reverse_and_the_export_does_as_the_model(reversed_words):
+def test_the_model_learns_to_reverse_and_the_export_equals_it(reversed_words):
     folder, answer = reversed_words
     assert answer.status == 0, answer.errors
     assert files.read_json(folder / "runs/reversal/latest/metrics.json")["exact_match"] > 0.95
@@ -27,7 +27,7 @@ def test_it_learns_to_reverse_and_the_export_does_as_the_model(reversed_words):
 
 
 @pytest.mark.slow
-def test_a_minute_teaches_it_to_reverse_every_row_that_it_never_saw(tmp_path, monkeypatch, command):
+def test_one_minute_of_training_reverses_all_unseen_rows(tmp_path, monkeypatch, command):
     for name in ("configs", "pipelines"):
         Path(tmp_path / name).symlink_to(PROJECT / name)
     monkeypatch.chdir(tmp_path)
@@ -37,7 +37,7 @@ def test_a_minute_teaches_it_to_reverse_every_row_that_it_never_saw(tmp_path, mo
     assert metrics["exact_match"] == 1.0 and metrics["bleu"] > 99.9
 
 
-def test_the_report_shows_what_it_looks_at(reversed_words):
+def test_the_report_shows_attention(reversed_words):
     latest = reversed_words[0] / "runs/reversal/latest"
     assert "Attention" in (latest / "report.html").read_text()
     assert (latest / "plots/attention_1.svg").read_text().startswith("<svg ")
@@ -46,7 +46,7 @@ def test_the_report_shows_what_it_looks_at(reversed_words):
     assert sum(right) > 0.95 * len(right)
 
 
-def test_lines_are_translated_in_their_order_and_what_is_cut_is_flagged(inside, command):
+def test_lines_are_translated_in_order_and_cut_lines_flagged(inside, command):
     Path("new.txt").write_text("red green blue\n" + "teal " * 40 + "\n")
     answer = command("translate", "reversal", "--input", "new.txt")
     first, second = map(json.loads, answer.output.splitlines())
@@ -55,11 +55,11 @@ def test_lines_are_translated_in_their_order_and_what_is_cut_is_flagged(inside, 
     assert second["truncated"]
 
 
-def test_texts_alone_are_written_line_for_line(inside, command):
-    Path("new.txt").write_text("red green blue\n\n  \nblue red\n")
+def test_text_output_has_a_line_per_input(inside, command):
+    Path("new.txt").write_text("red green blue\n\n  \nblue red gold\n")
     answer = command("translate", "reversal", "--input", "new.txt", "--output", "new.out.txt")
     assert answer.status == 0, answer.errors
-    assert Path("new.out.txt").read_text() == "blue green red\n\n\nred blue\n"
+    assert Path("new.out.txt").read_text() == "blue green red\n\n\ngold red blue\n"
 
 
 def test_the_alignment_of_a_pair_is_drawn(inside, command):
@@ -68,7 +68,7 @@ def test_the_alignment_of_a_pair_is_drawn(inside, command):
     assert Path("attention.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_page_shows_encoder_decoder_and_what_goes_across(inside):
+def test_the_page_shows_encoder_decoder_and_cross_attention(inside):
     views = look("reversal", "red green blue")
     assert [part.name for part in views.parts] == ["encoder", "decoder", "cross", "encoder rollout", "decoder rollout"]
     source, target, written = views.sequences
@@ -86,12 +86,12 @@ def test_the_page_shows_encoder_decoder_and_what_goes_across(inside):
     np.testing.assert_allclose(aligning[: len(alignment)], alignment, atol=1e-4)
 
 
-def test_another_target_can_be_given(inside):
+def test_a_target_can_be_given(inside):
     views = look("reversal", "red green blue", target="red blue")
     assert list(views.sequences[2].word_texts)[:2] == ["red", "blue"]
 
 
-def test_of_nothing_there_is_nothing_to_draw(inside, command):
+def test_empty_inputs_have_no_picture(inside, command):
     answer = command("attention", "reversal", "--text", " ", "--output", "nothing.png")
     assert answer.status == 1 and "the text is empty" in answer.errors
     assert not Path("nothing.png").exists()
@@ -105,13 +105,13 @@ def test_an_unknown_field_names_the_nearest(inside, command):
     assert "no column is given for `target`" in answer.errors and "Did you mean `targt`" in answer.errors
 
 
-def test_several_models_that_cannot_answer_as_one_are_refused_before_they_are_trained(inside, command):
+def test_unsupported_ensembles_are_refused_before_training(inside, command):
     answer = command("train", "pipelines/reversal.yaml", "--set", "ensemble.seeds=3")
     assert answer.status == 2
     assert "ensemble: the task translation does not support ensembles" in answer.errors
 
 
-def test_rows_without_a_side_and_rows_too_long_are_left_out_and_counted(inside, command):
+def test_incomplete_and_too_long_rows_are_excluded_and_counted(inside, command):
     rows = Path("data/reversal.tsv").read_text().splitlines()
     rows[1:4] = ["red green\t", "\tblue", "red " * 30 + "\tred"]
     Path("data/odd.tsv").write_text("\n".join(rows[:300]) + "\n")

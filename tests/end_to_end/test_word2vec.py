@@ -1,4 +1,4 @@
-"""From raw text to vectors of words that are asked for neighbors: words of the same company become alike."""
+"""From raw text to word vectors with neighbors: words in similar contexts have similar vectors."""
 
 import json
 import random
@@ -51,7 +51,7 @@ def write_texts(folder):
         pytest.param("skip_gram", "softmax", marks=pytest.mark.slow),
     ],
 )
-def test_words_of_the_same_company_become_alike(tmp_path, monkeypatch, command, model, objective):
+def test_words_in_similar_contexts_have_similar_vectors(tmp_path, monkeypatch, command, model, objective):
     monkeypatch.chdir(tmp_path)
     write_texts(tmp_path)
     (tmp_path / "words.yaml").write_text(PIPELINE.format(model=model, objective=objective))

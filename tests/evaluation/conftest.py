@@ -1,4 +1,4 @@
-"""What the tests of reports share: the run that a report is written into, and predictions for its rows."""
+"""Shared fixtures of reports: the run of a report, and predictions for its rows."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""The report on a classifier of texts: its figures, its mistakes, and what stands against them."""
+"""The report of a text classifier: metrics, errors and warnings."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def _section(findings, title):
     return next(section for section in findings.sections if section.title == title)
 
 
-def test_everything_is_written(run):
+def test_all_files_are_written(run):
     folder, metrics = run
     assert json.loads((folder / "metrics.json").read_text()) == metrics
     assert (
@@ -69,7 +69,7 @@ def test_predictions_keep_the_row_and_the_best_scores(run):
     assert list(lines[1]["scores"].items())[0] == ("Mechanical Failure", 0.7)
 
 
-def test_the_report_says_the_figure_its_interval_and_the_baseline(run):
+def test_the_report_has_the_metric_its_interval_and_the_baseline(run):
     page = (run[0] / "report.html").read_text(encoding="utf-8")
     assert "3 of 6 texts have the correct label." in page
     assert "18.8% to 81.2%" in page
@@ -83,28 +83,28 @@ def test_a_run_without_history_and_summary_is_reported_too(tmp_path, write, pred
     assert "There are no errors." in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_mistakes_are_ranked_by_how_certain_they_were(predictions):
+def test_errors_are_ranked_by_confidence(predictions):
     table = _section(study(predictions), "Most confident errors").parts[-1]
     assert [row[0] for row in table.rows] == ["The coolant pump jams", "It runs away", "The menu hangs"]
     assert table.rows[0][1:] == ["Mechanical Failure", "Leak", "96.0%", "6"]
 
 
-def test_a_label_that_is_never_given_is_named(predictions):
+def test_a_label_that_is_never_predicted_is_named(predictions):
     assert "It never predicts “Software Failure”." in study(predictions).headline.warnings
 
 
-def test_what_is_taken_for_what(predictions):
+def test_the_confusion_matrix_lists_confusions(predictions):
     table = _section(study(predictions), "Confusion matrix").parts[-1]
     assert ["Leak", "Mechanical Failure", 1, "50.0%"] in table.rows
     assert ["Software Failure", "Mechanical Failure", 1, "100.0%"] in table.rows
 
 
-def test_when_it_is_sure(predictions):
+def test_confident_predictions_are_counted(predictions):
     table = _section(study(predictions), "Confidence").parts[1]
     assert table.rows[2] == ["90%", 3, "50.0%", "66.7%"]
 
 
-def test_paired_and_long_texts_are_shown_short():
+def test_pairs_and_long_texts_are_shortened():
     rows = [{"row": "a.tsv:1", "text_a": "one", "text_b": "two " * 200, "label": "Leak"}]
     predicted = PredictedRows(
         rows=rows, labels=LABELS, true=TRUE[:1], predicted_ids=TRUE[:1], scores=SCORES[:1], leaked=np.zeros(1, bool)
@@ -114,7 +114,7 @@ def test_paired_and_long_texts_are_shown_short():
 
 @pytest.mark.parametrize("rows", [1, 2, 6])
 @pytest.mark.parametrize("flat", [False, True], ids=["sure", "unsure"])
-def test_few_rows_and_low_scores_leave_no_empty_table_and_no_false_plural(tmp_path, rows, flat, write, predictions):
+def test_few_rows_and_low_scores_have_no_empty_table_or_wrong_plural(tmp_path, rows, flat, write, predictions):
     scores = 0.33 + 0.02 * SCORES if flat else SCORES
     folder = write(tmp_path, study(predictions, ROWS[:rows], TRUE[:rows], scores[:rows]))
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -123,14 +123,14 @@ def test_few_rows_and_low_scores_leave_no_empty_table_and_no_false_plural(tmp_pa
     assert ("No prediction has a score of 50% or more." in page) == flat
 
 
-def test_rows_that_training_repeats_stand_in_the_headline(tmp_path, write, predictions):
+def test_leaked_rows_are_in_the_headline(tmp_path, write, predictions):
     findings = study(predictions, leaked={"reports.csv:2", "reports.csv:4", "elsewhere.csv:3"})
     page = (write(tmp_path, findings) / "report.html").read_text(encoding="utf-8")
     assert findings.metrics["leaked_rows"] == 2 and findings.metrics["accuracy_without_leaked"] == 0.25
     assert page.index("2 of the 6 test texts (33.3%) are also training rows") < page.index('<div class="figure">')
 
 
-def test_several_models_are_shown_one_by_one(tmp_path, write, predictions):
+def test_each_member_is_shown(tmp_path, write, predictions):
     three = [
         MemberPredictions(f"seed {seed}", {"label_ids": ids, "scores": np.eye(3)[ids]}, {"label_ids": TRUE})
         for seed, ids in ((7, TRUE), (8, TRUE * 0), (9, SCORES.argmax(axis=1)))

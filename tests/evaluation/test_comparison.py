@@ -1,4 +1,4 @@
-"""The page of a comparison: means and differences, and what has diverged."""
+"""The report of a comparison: means, differences, and diverged runs."""
 
 import json
 
@@ -40,7 +40,7 @@ def page(tmp_path):
     return write_page
 
 
-def test_variants_are_held_against_the_first_run_by_run(page, tmp_path):
+def test_variants_are_compared_with_the_first_by_seed(page, tmp_path):
     found = page(after=(0.5, 0.6), before=(0.7, 0.9), none=(0.5, 0.7))
     assert "0.8 is the highest mean accuracy, that of “before”; 0.55 the lowest, that of “after”." in found
     # Differences of 0.2 and 0.3: 0.25, give or take 12.7062 standard errors of 0.05.
@@ -55,11 +55,11 @@ def test_variants_are_held_against_the_first_run_by_run(page, tmp_path):
     assert [Outcome(**one) for one in kept] == outcomes(after=(0.5, 0.6), before=(0.7, 0.9), none=(0.5, 0.7))
 
 
-def test_what_diverged_is_a_result_and_in_no_mean(page):
+def test_a_diverged_run_is_a_result_and_in_no_mean(page):
     found = page(after=(0.5, 0.6), before=(0.7, 0.9), none=(0.9, None))
     assert "“none” has diverged." in found
     assert "0.8 is the highest mean accuracy" in found
 
 
-def test_a_comparison_may_have_no_survivor(page):
+def test_all_variants_may_diverge(page):
     assert "All variants diverged." in page(after=(None, None), before=(None, None), none=(None, None))

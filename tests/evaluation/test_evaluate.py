@@ -1,4 +1,4 @@
-"""Every report says what the rows that measure had a part in."""
+"""Reports state the choices that were made on evaluated rows."""
 
 import pytest
 
@@ -16,5 +16,5 @@ EPOCH, POINT = "which epoch to keep", "the operating point"
         ("test", [EPOCH, POINT], "these rows, and no choice was based on them."),
     ],
 )
-def test_what_was_chosen_by_the_rows_that_measure_is_sentence(split, chosen, sentence):
+def test_choices_on_evaluated_rows_are_stated(split, chosen, sentence):
     assert sentence in unseen("row", split=split, chosen=chosen)

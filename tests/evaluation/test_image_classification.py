@@ -1,4 +1,4 @@
-"""The report on a classifier of images shows mistakes, confused pairs and training images as pictures."""
+"""The report of an image classifier: errors, confused pairs and training images as pictures."""
 
 import base64
 import dataclasses
@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tests.data.small_images import as_array, encoded, picture
 from tfattn.evaluation import image_classification
+from tfattn.evaluation.image_classification import MIN_BRIGHTNESS, attention_overlay
 from tfattn.evaluation.report import Gallery
 from tfattn.features import IMAGES, LABEL_IDS
 from tfattn.models.vit import Vit
@@ -56,7 +57,7 @@ def galleries(findings, title):
     return [part for part in section.parts if isinstance(part, Gallery)]
 
 
-def test_the_worst_mistakes_are_seen_as_the_model_sees_them(findings):
+def test_the_worst_errors_are_shown_as_preprocessed(findings):
     gallery, lit = galleries(findings, "Most confident errors")
     words = [one for _, one in gallery.images]
     assert words == ["cat → <b>dog</b>, 95.0%", "cat → <b>dog</b>, 70.0%", "<b>dog</b> → cat, 50.0%"]
@@ -93,7 +94,7 @@ def test_the_page_holds_its_pictures_and_escapes_labels(findings, write, tmp_pat
     assert lines[1]["row"] == "photos/1.png"
 
 
-def test_top_5_is_measured_where_it_says_something(predictions, findings):
+def test_top_5_is_measured_for_more_than_five_labels(predictions, findings):
     assert "top_5_accuracy" not in findings.metrics
     labels = [f"class {number}" for number in range(6)]
     scores = np.tile(np.arange(6, dtype=np.float32) / 15, (6, 1))
@@ -103,3 +104,32 @@ def test_top_5_is_measured_where_it_says_something(predictions, findings):
     ensemble = ensemble_of(labels)
     metrics = image_classification.report(ensemble, dataclasses.replace(predicted, reader=trained_on)).metrics
     assert np.isclose(metrics["top_5_accuracy"], 5 / 6) and np.isclose(metrics["accuracy"], 1 / 6)
+
+
+SIZES = {"image_size": 8, "patch_size": 4, "hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 16}
+
+
+@pytest.mark.parametrize("pooling", ["class_token", "mean", "attention"])
+def test_uniform_attention_keeps_the_brightness(pooling):
+    model = Vit(**SIZES, pooling=pooling)
+    for variable in model.trainable_variables:
+        if "qkv" in variable.path or "score" in variable.path:
+            variable.assign(np.zeros(variable.shape))
+    images = np.random.default_rng(1).random((2, 8, 8, 3)).astype("float32")
+    np.testing.assert_allclose(attention_overlay(model, images), images, atol=1e-5)
+
+
+def test_the_patch_with_the_most_attention_is_the_brightest():
+    model = Vit(**SIZES, pooling="attention", positions="none")
+    for variable in model.trainable_variables:
+        if "qkv" in variable.path:
+            variable.assign(np.zeros(variable.shape))
+        if "score" in variable.path:
+            variable.assign(np.random.default_rng(5).normal(size=variable.shape) * 9)
+    image = np.full((1, 8, 8, 3), 0.5, "float32")
+    image[0, 4:, :4] = [0.9, 0.1, 0.7]  # one patch unlike the others
+    lit = attention_overlay(model, image)[0] / image[0]
+    patch, other = lit[5:7, 1:3].mean(), lit[1:3, 5:7].mean()
+    fractions = np.array(model.pooled_fractions(model({"images": image})))[0]
+    assert (patch > other) == (fractions[2] > fractions[1])
+    assert lit.max() == pytest.approx(1, abs=1e-5) and lit.min() >= MIN_BRIGHTNESS - 1e-6

@@ -1,11 +1,13 @@
-"""The report of language models: the baseline by hand."""
+"""The report of language models: the baseline, computed by hand."""
+
+import math
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.evaluation.language_modeling import report
+from tfattn.evaluation.language_modeling import count_tokens, report, unigram_loss
 from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.whole_tokens import CharacterTokens
 from tfattn.tasks.language_modeling import LanguageModeling
@@ -48,7 +50,7 @@ def found(preprocessor, loss):
     )
 
 
-def test_the_baseline_is_a_guess_by_the_frequencies_of_training(preprocessor):
+def test_the_baseline_uses_training_frequencies(preprocessor):
     metrics = found(preprocessor, 1.0).metrics
     size = 3 + len(preprocessor.tokens)  # each token counts once more
     expected = -(np.log(3 / size) + 3 * np.log(2 / size)) / 4
@@ -58,12 +60,33 @@ def test_the_baseline_is_a_guess_by_the_frequencies_of_training(preprocessor):
     np.testing.assert_allclose(metrics["baseline_bits_per_byte"], expected / np.log(2))
 
 
-def test_what_is_not_better_than_frequencies_is_warned_of(preprocessor):
+def test_a_model_no_better_than_frequencies_has_a_warning(preprocessor):
     assert not found(preprocessor, 0.5).headline.warnings
     assert found(preprocessor, 5.0).headline.warnings
 
 
-def test_it_shows_how_texts_go_on(preprocessor):
+def test_the_report_shows_continuations(preprocessor):
     (table,) = found(preprocessor, 1.0).sections[-1].parts
     ((row, text, _),) = table.rows
     assert (row, text) == ("a.txt:1", "aab")
+
+
+class Records:
+    """Records in place of a reader's."""
+
+    def dataset(self, epoch):
+        ids, weights = [[0, 2, 2], [1, 2, 0], [3, 3, 3]], [[1, 1, 1], [0, 1, 0], [0, 0, 1]]
+        return tf.data.Dataset.from_tensor_slices({"ids": ids, "weights": weights}).batch(2)
+
+
+def test_predicted_tokens_are_counted_by_batch():
+    told = count_tokens(Records(), lambda batch: batch["ids"].numpy()[batch["weights"].numpy() > 0], 5)
+    assert told.tolist() == [1, 0, 3, 1, 0]
+
+
+def test_the_unigram_loss_uses_training_frequencies():
+    """Of four tokens with 3, 1, 0, 0 each gets one more: 4/8, 2/8, 1/8 and 1/8."""
+    measured = np.array([2, 1, 0, 1])
+    expected = 2 * math.log(2) + math.log(4) + math.log(8)
+    assert unigram_loss(np.array([3, 1, 0, 0]), measured) == pytest.approx(expected)
+    assert unigram_loss(np.zeros(4), measured) == pytest.approx(4 * math.log(4)), "of nothing all are alike"

@@ -35,7 +35,7 @@ def test_a_single_model_has_no_spread(predictions):
     assert alone.metrics == alone.facts == {} and alone.sections({}, predictions([], {}, {})) == []
 
 
-def test_what_is_no_fraction_is_told_as_a_number():
+def test_metrics_that_are_no_fractions_are_formatted_as_numbers():
     alone = {f"seed {number}": {"mean_absolute_error": value} for number, value in ((7, 7.5), (8, 12.25))}
     assert Spread("mean_absolute_error", alone, is_fraction=False).in_words == "7.5 to 12.25, mean 9.875"
 
@@ -49,7 +49,7 @@ def test_what_is_no_fraction_is_told_as_a_number():
     ],
     ids=["seeds", "folds", "seeds of folds"],
 )
-def test_what_each_was_measured_on_is_said(rows, num_rows, words, predictions):
+def test_the_rows_of_each_member_are_stated(rows, num_rows, words, predictions):
     some = [member(f"model {number}", 8, rows=size) for number, size in enumerate(rows)]
     spread = spread_of(some)
     together = {**classification(np.zeros(num_rows, int), np.zeros(num_rows, int), LABELS), **spread.metrics}
@@ -59,7 +59,7 @@ def test_what_each_was_measured_on_is_said(rows, num_rows, words, predictions):
     assert "the ensemble 100.0%" in text.text and "model 0" in picture.svg
 
 
-def test_a_dot_for_each_and_one_for_all():
+def test_the_plot_has_a_dot_per_member_and_for_the_ensemble():
     spread = spread_of([member("seed 7", 6), member("seed 8", 9)])
     axes = dots(spread, spread.alone["seed 8"]).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["seed 7", "seed 8", "ensemble"]

@@ -29,18 +29,18 @@ def test_a_hand_computed_example():
     assert found["support/Software Failure"] == 1
 
 
-def test_a_label_without_rows_scores_nothing_and_raises_no_warning(recwarn):
+def test_a_label_without_rows_scores_0_without_a_warning(recwarn):
     found = metrics.classification(np.array([0, 1]), np.array([0, 1]), [*LABELS])
     assert found["f1/Software Failure"] == 0.0 and found["support/Software Failure"] == 0
     assert not recwarn.list
 
 
-def test_confusions_count_rows_by_true_and_given_label():
+def test_confusions_count_rows_by_true_and_predicted_label():
     counts = metrics.confusions(TRUE, GIVEN, 3)
     assert counts.tolist() == [[2, 1, 0], [1, 2, 0], [0, 1, 0]]
 
 
-def test_calibration_of_answers_that_are_right_as_often_as_they_claim():
+def test_calibrated_predictions_are_on_the_diagonal():
     confidence = np.repeat([0.55, 0.95], [100, 100])
     right = np.concatenate([np.arange(100) < 55, np.arange(100) < 95])
     groups = metrics.calibration(confidence, right)
@@ -48,7 +48,7 @@ def test_calibration_of_answers_that_are_right_as_often_as_they_claim():
     assert metrics.calibration_error(groups) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_calibration_error_of_certain_answers_that_are_wrong():
+def test_calibration_error_of_confident_errors_is_1():
     groups = metrics.calibration(np.ones(4), np.array([True, True, False, False]))
     assert metrics.calibration_error(groups) == pytest.approx(0.5)
 
@@ -60,7 +60,7 @@ def test_detection_by_hand():
     assert figures["roc_auc"] == 0.75 and figures["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
 
 
-def test_the_interval_of_an_area_is_not_certain_at_1_and_treats_both_ends_alike():
+def test_the_interval_of_a_roc_auc_is_symmetric_and_has_width_at_1():
     low, high = metrics.area_interval(1.0, 138, 62)
     assert 0.95 < low < 0.99 and high == 1.0
     assert metrics.area_interval(0.0, 138, 62) == pytest.approx((0.0, 1 - low))
@@ -70,14 +70,14 @@ def test_the_interval_of_an_area_is_not_certain_at_1_and_treats_both_ends_alike(
 
 
 @given(st.integers(1, 50), st.integers(1, 50), st.floats(0, 1))
-def test_the_interval_of_an_area_holds_it(positives, others, share):
+def test_the_interval_of_a_roc_auc_contains_it(positives, others, share):
     area = round(share * positives * others) / (positives * others)
     low, high = metrics.area_interval(area, positives, others)
     assert 0 <= low <= area + 1e-9 and area - 1e-9 <= high <= 1 and low < high
 
 
 @pytest.mark.parametrize("distance", [1.0, 3.0])
-def test_the_interval_of_an_area_holds_the_true_one_as_often_as_it_says(distance):
+def test_the_interval_of_a_roc_auc_has_its_nominal_coverage(distance):
     draw = np.random.default_rng(0)
     truth = (1 + math.erf(distance / 2)) / 2  # of two normal distributions so many deviations apart
     positive = np.arange(60) < 40
@@ -88,19 +88,19 @@ def test_the_interval_of_an_area_holds_the_true_one_as_often_as_it_says(distance
     assert 0.92 <= np.mean(held) <= 0.995
 
 
-def test_the_usual_labels_are_those_that_reach_the_best_micro_f1():
+def test_baseline_labels_maximize_micro_f1():
     true = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], bool)
     # The first label alone: 3 of 4 given right, of 4 that there are. Both: 4 of 8, of 4.
     assert metrics.multi_label(true, true, true.astype(float), ["a", "b"])["baseline_micro_f1"] == pytest.approx(6 / 8)
 
 
-def test_a_label_that_no_row_has_scores_nothing():
+def test_a_label_without_rows_scores_0():
     true = np.array([[1, 0], [0, 0]], bool)
     found = metrics.multi_label(true, true, true.astype(float), ["a", "b"])
     assert found["average_precision/b"] == found["f1/b"] == found["support/b"] == 0 and found["f1/a"] == 1
 
 
-def test_intervals_of_numbers_hold_the_metric_and_narrow_with_the_rows():
+def test_regression_intervals_contain_the_metric_and_narrow_with_rows():
     draw = np.random.default_rng(0)
     true = draw.normal(40, 10, 4000)
     predicted = true + draw.normal(0, 5, 4000)
@@ -113,7 +113,7 @@ def test_intervals_of_numbers_hold_the_metric_and_narrow_with_the_rows():
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(1.7e9, 1), (101_325, 1e-3), (-5, 1e6)])
-def test_metrics_of_numbers_know_no_origin_and_scale_with_the_unit(shift, scale):
+def test_regression_metrics_are_shift_invariant_and_scale_with_the_unit(shift, scale):
     draw = np.random.default_rng(0)
     true = draw.normal(40, 10, 50)
     predicted = true + draw.normal(0, 5, 50)
@@ -125,7 +125,7 @@ def test_metrics_of_numbers_know_no_origin_and_scale_with_the_unit(shift, scale)
 
 
 @pytest.mark.parametrize("shift", [0, 30, -1000])
-def test_log_loss_is_that_of_scikit_learn_and_does_not_change_with_a_shift_of_logits(shift):
+def test_log_loss_equals_scikit_learn_and_is_invariant_to_logit_shifts(shift):
     draw = np.random.default_rng(0)
     logits, true = draw.normal(size=(50, 4)), draw.integers(0, 4, 50)
     scores = softmax(logits + shift, axis=1)
@@ -137,7 +137,7 @@ def test_log_loss_is_that_of_scikit_learn_and_does_not_change_with_a_shift_of_lo
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(1e6, 1), (0, 1e-6), (-3, 1e6)])
-def test_metrics_of_ranks_know_neither_shift_nor_scale_of_scores(shift, scale):
+def test_rank_metrics_are_invariant_to_shift_and_scale_of_scores(shift, scale):
     draw = np.random.default_rng(0)
     true = draw.random((50, 3)) < 0.3
     scores = draw.random((50, 3)).round(3)

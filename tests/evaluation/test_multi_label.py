@@ -1,4 +1,4 @@
-"""The report on any number of labels: texts and tables, one model and several."""
+"""The report of multi-label classification: texts and tables, one model and several."""
 
 import json
 from types import SimpleNamespace
@@ -31,6 +31,7 @@ def reported(predictions, rows, *, scores=None, members=(), **options):
     some = SimpleNamespace(
         labels=LABELS,
         preprocessor=SimpleNamespace(fields=fields, reads_columns=fields != ("text",)),
+        most_permuted_rows=None,
         predict_each=lambda rows: [{"scores": ask(rows)}] * max(1, len(members)),
     )
     scores = ask(ROWS) if scores is None else scores
@@ -39,7 +40,7 @@ def reported(predictions, rows, *, scores=None, members=(), **options):
     return multi_label.report(some, given)
 
 
-def test_a_table_is_measured_drawn_and_explained(tmp_path, write, predictions):
+def test_the_report_of_a_table_has_metrics_plots_and_importance(tmp_path, write, predictions):
     scores = ask(ROWS)
     values = {"scores": scores, "is_label": scores >= 0.5}
     members = [MemberPredictions(f"seed {n}", values, {"label_indicators": TRUE.astype(int)}) for n in (1, 2)]
@@ -58,13 +59,13 @@ def test_a_table_is_measured_drawn_and_explained(tmp_path, write, predictions):
     assert line["right"] == bool((TRUE[0] == (scores[0] >= 0.5)).all())
 
 
-def test_mistakes_say_what_was_missed_and_what_was_given_wrongly(predictions):
+def test_errors_list_missed_and_wrong_labels(predictions):
     table = reported(predictions, TEXTS).sections[-1].parts[-1]
     assert table.columns == ["text", "missed", "wrong", "line"]
     assert len(table.rows) == 3 and {row[1] for row in table.rows} == {"<i>rare</i>"}  # which it never gives
 
 
-def test_what_is_no_better_than_the_usual_labels_or_never_given_is_said(predictions):
+def test_weak_models_and_never_predicted_labels_have_warnings(predictions):
     warnings = reported(predictions, TEXTS, scores=np.full((60, 3), 0.1, "float32")).headline.warnings
     assert "is not better than always predicting the most frequent labels" in warnings[0]
     assert warnings[1].startswith("It never predicts “leak”, “noise” or “<i>rare</i>”")

@@ -1,4 +1,4 @@
-"""The report of multiple choice: how often the right one was chosen, beside lots, and the worst mistakes."""
+"""The report of multiple choice: accuracy, chance, and the worst errors."""
 
 import json
 
@@ -26,14 +26,14 @@ def report(predictions):
     return report
 
 
-def test_metrics_stand_beside_what_lots_would_reach(report):
+def test_metrics_are_compared_with_chance(report):
     metrics = report().metrics
     assert metrics["accuracy"] == 0.5 and metrics["accuracy_low"] < 0.5 < metrics["accuracy_high"]
     assert metrics["baseline_accuracy"] == 0.5  # the first place
     assert metrics["chance_accuracy"] == pytest.approx((1 / 3 + 1 / 2) / 2)
 
 
-def test_rows_are_told_apart_by_the_number_of_choices_and_the_place(report):
+def test_rows_are_grouped_by_number_of_choices_and_position(report):
     size, place, *_ = report().sections
     assert size.parts[0].rows == [[2, 2, "0.0%", "50.0%"], [3, 2, "100.0%", "33.3%"]]
     assert place.parts[1].rows == [
@@ -43,7 +43,7 @@ def test_rows_are_told_apart_by_the_number_of_choices_and_the_place(report):
     ]
 
 
-def test_the_surest_mistake_comes_first_with_all_its_choices(report):
+def test_the_most_confident_error_is_first_with_all_choices(report):
     marked = report().sections[-1].parts[1]
     assert [(words, piece.text, piece.kind) for words, [piece] in marked.lines[:3]] == [
         ("3", "context 3", ""),
@@ -52,7 +52,7 @@ def test_the_surest_mistake_comes_first_with_all_its_choices(report):
     ]
 
 
-def test_predictions_hold_the_row_and_a_probability_of_each_choice(report):
+def test_predictions_have_the_row_and_choice_probabilities(report):
     lines = list(report().predictions)
     json.dumps(lines)
     assert [line["right"] for line in lines] == [True, False, True, False]
@@ -65,12 +65,12 @@ def test_predictions_hold_the_row_and_a_probability_of_each_choice(report):
     }
 
 
-def test_models_are_compared_and_a_guess_is_warned_of(report):
+def test_members_are_compared_and_chance_level_has_a_warning(report):
     member = MemberPredictions("seed 1", {"label_ids": TRUE}, {"label_ids": TRUE})
     findings = report(members=[member, member])
     assert findings.metrics["accuracy_members_mean"] == 1.0
     assert "not better than always predicting “choice 0”" in findings.headline.warnings[0]
 
 
-def test_without_a_mistake_that_is_said(report):
+def test_a_report_without_errors_says_so(report):
     assert report(np.eye(3)[TRUE]).sections[-1].parts[0].text == "There are no errors."

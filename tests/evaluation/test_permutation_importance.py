@@ -1,4 +1,4 @@
-"""Importance: shuffling what decides costs most, shuffling what is ignored costs nothing."""
+"""Permutation importance: deciding columns have the highest importance, ignored columns none."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def shuffled(ask=ask, **options):
     return permuted(ask, ROWS, COLUMNS, TRUE, **{"positive": 1, "seed": 3} | options)
 
 
-def test_what_decides_comes_first_and_what_is_ignored_costs_exactly_nothing():
+def test_the_deciding_column_is_first_and_ignored_columns_have_importance_0():
     found = shuffled()
     assert list(np.argsort(-found.mean)) == [0, 1, 2]
     low, high = found.interval
@@ -40,7 +40,7 @@ def test_what_decides_comes_first_and_what_is_ignored_costs_exactly_nothing():
     assert found.metric == "ROC AUC" and found.rises.shape == found.drops.shape == (10, 3)
 
 
-def test_a_small_effect_is_seen_where_the_area_stays_at_1():
+def test_a_small_effect_is_detected_at_a_roc_auc_of_1():
     rows = [{"big": str(sign), "small": str(sign)} for sign in (-1, 1) * 50]
     true = np.array([0, 1] * 50)
 
@@ -52,23 +52,23 @@ def test_a_small_effect_is_seen_where_the_area_stays_at_1():
     assert not found.drops[:, 1].any() and found.interval[0][1] > 0
 
 
-def test_without_a_positive_label_accuracy_stands_beside_the_loss():
+def test_without_a_positive_label_the_metric_is_accuracy():
     found = shuffled(positive=None)
     assert found.metric == "accuracy" and found.drops[:, 0].mean() > found.drops[:, 1].mean() > 0
     np.testing.assert_array_equal(found.rises, shuffled().rises)
 
 
-def test_rows_of_one_kind_have_no_area():
+def test_rows_of_one_class_use_accuracy():
     found = permuted(ask, ROWS, COLUMNS, np.ones_like(TRUE), positive=1, seed=0, repeats=2)
     assert found.metric == "accuracy" and np.isfinite(found.rises).all()
 
 
-def test_equal_seeds_shuffle_alike():
+def test_equal_seeds_shuffle_equally():
     np.testing.assert_array_equal(shuffled().rises, shuffled().rises)
     assert np.any(shuffled().rises != shuffled(seed=4).rises)
 
 
-def test_of_many_rows_some_are_drawn_and_the_rest_of_a_row_stays():
+def test_many_rows_are_sampled_and_other_columns_unchanged():
     seen = []
 
     def watching(rows):
@@ -86,11 +86,11 @@ def test_of_many_rows_some_are_drawn_and_the_rest_of_a_row_stays():
         assert sorted(row["strong"] for row in part) == sorted(places[row["row"]]["strong"] for row in part)
 
 
-def test_a_score_of_0_costs_a_finite_loss():
+def test_a_score_of_0_has_a_finite_loss():
     assert np.isfinite(shuffled(lambda rows: ask(rows).round()).rises).all()
 
 
-def test_intervals_hold_the_mean_as_often_as_they_say():
+def test_intervals_have_their_nominal_coverage():
     draws = np.random.default_rng(1).normal(loc=2.0, size=(10, 4000))
     low, high = permutation_importance.t_interval(draws)
     assert np.mean((low <= 2.0) & (high >= 2.0)) == pytest.approx(0.95, abs=0.012)
@@ -102,7 +102,7 @@ def test_an_interval_by_hand():
     assert (low[0], high[0]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-4)
 
 
-def test_an_ensemble_is_asked_as_the_mean_of_its_members():
+def test_an_ensemble_is_measured_as_the_mean_of_its_members():
     def other(rows):
         return ask(rows, weights=(0.0, 3.0, 0.0))
 
@@ -120,7 +120,7 @@ def test_an_ensemble_is_asked_as_the_mean_of_its_members():
     assert not second.rises[:, 0].any() and second.mean[1] > 0
 
 
-def test_only_what_stands_beyond_its_interval_is_important():
+def test_columns_with_an_interval_around_0_are_not_important():
     rises = np.array([[0.3, 0.01, 0.0, -0.02, 0.5], [0.31, -0.02, 0.0, -0.03, 0.48], [0.29, 0.04, 0.0, -0.01, 0.52]])
     found = permutation_importance.Importance(list("abcde"), rises, rises, "log loss", "accuracy", 10)
     assert found.mean[1] > 0 and found.interval[0][1] < 0
@@ -137,12 +137,12 @@ def test_stability_by_hand():
     np.testing.assert_allclose(found.among_first, [2 / 3, 2 / 3, 1 / 3, 1 / 3])
 
 
-def test_a_column_of_no_importance_is_never_among_the_first():
+def test_a_column_without_importance_is_never_a_top_column():
     found = permutation_importance.stability(np.array([[1.0, 0.0, 0.0], [1.0, 0.0, -0.1]]))
     np.testing.assert_array_equal(found.among_first, [1, 0, 0])
 
 
-def test_a_single_member_agrees_with_nobody_and_one_without_ranking_with_none():
+def test_stability_needs_two_members_with_rankings():
     assert permutation_importance.stability(np.array([[1.0, 0.5]])) is None
     assert permutation_importance.stability(np.array([[0.0, 0.0], [1.0, 0.5]])).correlation == 0.0
 
@@ -160,3 +160,16 @@ def test_three_planted_columns_of_fourteen_come_first():
 
     found = permuted(scores, rows, names, true[500:], positive=1, seed=0, repeats=3)
     assert set(np.argsort(-found.mean)[:3]) == set(planted)
+
+
+def test_predictions_over_a_network_are_bounded():
+    numbers = []
+
+    def counted(rows):
+        numbers.append(len(rows))
+        return ask(rows)
+
+    found = shuffled(counted, most_predictions=1800)
+    assert found.rows == 120 and found.rises.shape == (5, 3)
+    assert sum(numbers) == 120 + 1800 and list(np.argsort(-found.mean)) == [0, 1, 2]
+    assert shuffled(most_predictions=30).rows == permutation_importance.MIN_ROWS

@@ -1,4 +1,4 @@
-"""A model that was trained where 3 of 14 columns matter is found to rely on these three, whatever the seed."""
+"""A model of synthetic rows, in which 3 of 14 columns matter, has these three as its most important features."""
 
 import keras
 import numpy as np
@@ -16,14 +16,14 @@ BATCH_SIZE, STEPS, LEARNING_RATE = 128, 200, 1e-2
 
 
 def planted(seed):
-    """Rows, their labels, and the three columns that matter.
+    """Return rows, their labels, and the three relevant columns.
 
-    All 14 columns are drawn alone: normal, log-normal, or mostly 0, by turns. Of three of them, drawn too, ranks scaled
-    to -1 ... 1 count: p in a straight line, q by its distance from the middle, r by its side of it alone,
+    All 14 columns are independent: normal, log-normal, or mostly 0, in turn. Three of them are relevant, by ranks
+    scaled to -1 ... 1: p linearly, q by its distance from the middle, r by its sign,
 
         logit = 2.5 p + 5 (|q| - 1/2) + 1.5 sign(r),    label = 1 with probability 1 / (1 + exp(-logit))
 
-    so that nobody can be right about more than some five rows of six.
+    so that the best possible accuracy is about five sixths.
     """
     draw = np.random.default_rng(seed)
     numbers = draw.normal(size=(TRAINING + MEASURED, 14))
@@ -43,7 +43,7 @@ def columns(rows):
 
 
 def trained(rows, labels, seed):
-    """A small model after a few seconds of training, as a function from raw rows to scores."""
+    """Train a small model for a few seconds, and return it as a function from raw rows to scores."""
     keras.utils.set_random_seed(seed)
     table = TableColumns(numeric=tuple(COLUMNS), bins=8, scaling="quantile")
     table.fit(rows)
@@ -85,7 +85,7 @@ def found(seed):
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.slow] * (seed >= 2)) for seed in range(20)])
-def test_the_three_columns_that_matter_come_first(seed):
+def test_the_three_relevant_columns_are_first(seed):
     ranked, matters, accuracy = found(seed)
     order = np.argsort(-ranked.mean)
     print(f"seed {seed}: accuracy {accuracy:.3f}, importance {ranked.mean[order][:4].round(4)}")

@@ -24,7 +24,7 @@ def _title(figure):
     return figure.axes[0].get_title(loc="left")
 
 
-def test_curves_draw_what_the_history_has():
+def test_curves_plot_the_history():
     figures = plots.training_curves(HISTORY)
     assert list(map(_title, figures)) == ["Loss", "Validation", "Learning rate"]
     training, validation = figures[0].axes[0].lines
@@ -39,7 +39,7 @@ def test_curves_without_validation_or_with_metrics_of_other_scales():
     assert list(map(_title, plots.training_curves(lines))) == ["Loss", "bits per byte"]
 
 
-def test_curves_run_over_the_steps_where_an_epoch_has_several_lines():
+def test_curves_use_steps_if_an_epoch_has_several_lines():
     lines = [{"epoch": 1, "step": 5, "loss": 2.0}, {"epoch": 1, "step": 10, "loss": 1.0}]
     (figure,) = plots.training_curves(lines)
     assert figure.axes[0].get_xlabel() == "step"
@@ -47,7 +47,7 @@ def test_curves_run_over_the_steps_where_an_epoch_has_several_lines():
 
 
 @pytest.mark.parametrize("steps", [1, 12, 90, 360, 4_500, 60_000, 1_250_000])
-def test_numbers_of_steps_do_not_lie_over_each_other(steps):
+def test_step_ticks_do_not_overlap(steps):
     lines = [{"epoch": 1, "step": round(steps * part / 5), "loss": 2.0 / part} for part in range(1, 6)]
     (figure,) = plots.training_curves(lines)
     figure.canvas.draw()
@@ -62,13 +62,13 @@ def test_numbers_of_steps_do_not_lie_over_each_other(steps):
     assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
 
 
-def test_the_ends_of_intervals_are_no_curves():
+def test_interval_ends_are_not_plotted():
     lines = [{"epoch": 1, **{f"validation_accuracy{end}": 0.5 for end in ("", "_low", "_high")}}]
     (figure,) = plots.training_curves(lines)
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["accuracy"]
 
 
-def test_what_is_had_without_a_model_stands_beside_its_metric():
+def test_baselines_are_plotted_with_their_metric():
     loss, fractions, _ = plots.training_curves(HISTORY, {"loss": 0.7, "accuracy": 0.5})
     for figure, baseline in ((loss, 0.7), (fractions, 0.5)):
         *_, line = figure.axes[0].lines
@@ -76,21 +76,21 @@ def test_what_is_had_without_a_model_stands_beside_its_metric():
         assert any(text.endswith("baseline") for text in _texts(figure))
 
 
-def test_small_rates_are_written_out():
+def test_small_rates_have_no_exponent():
     lines = [{"epoch": epoch, "learning_rate": 2e-5 / epoch} for epoch in (1, 2)]
     (figure,) = plots.training_curves(lines)
     drawn = svg(figure)
     assert ">0.00002<" in drawn and "1e" not in "".join(_texts(figure))
 
 
-def test_the_confusion_chart_shows_counts_and_shares_of_the_row():
+def test_the_confusion_matrix_shows_counts_and_row_fractions():
     figure = plots.confusion(np.array([[3, 1], [0, 5]]), ["Leak", "$5 & <b>"])
     shown = _texts(figure)
     assert {"3", "75%", "1", "25%", "5", "100%"} <= set(shown) and "0%" not in shown
     svg(figure)  # a label with $ is drawn as it is
 
 
-def test_of_very_many_labels_the_most_confused_are_shown_and_no_row_is_lost():
+def test_many_labels_are_merged_without_loss_of_rows():
     counts = np.eye(100, dtype=int) * 10
     counts[42, 77] = 5
     folded, labels = plots._most_confused(counts, [f"label {number}" for number in range(100)])
@@ -100,13 +100,13 @@ def test_of_very_many_labels_the_most_confused_are_shown_and_no_row_is_lost():
     assert folded.sum() == counts.sum()
 
 
-def test_bars_stand_best_first_with_their_notes():
+def test_bars_are_sorted_with_notes():
     axes = plots.bars({"a": 0.2, "b": 0.9}, notes={"a": "(3 texts)", "b": "(4 texts)"}).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [0.9, 0.2]
     assert [text.get_text() for text in axes.texts] == ["90.0%  (4 texts)", "20.0%  (3 texts)"]
 
 
-def test_bars_of_points_in_the_order_given():
+def test_unranked_bars_keep_their_order():
     axes = plots.bars({"short": 0.31, "long": 0.445}, ranked=False, percent=False).axes[0]
     assert [text.get_text() for text in axes.texts] == ["31.0", "44.5"]
     many = {f"{number} words": 0.5 for number in range(plots.MAX_BARS + 2)}
@@ -117,7 +117,7 @@ def _lines(axes):
     return [line.get_xydata() for line in axes.lines if len(line.get_xdata()) > 2]
 
 
-def test_both_curves_go_through_the_point_where_answers_are_given():
+def test_both_curves_contain_the_operating_point():
     scores, positive = np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, True, False, True])
     # From 0.5 on a row is positive: one of two is found, one of two others too.
     for draw, title in ((table_plots.roc, "ROC curve: area 0.7500"), (table_plots.precision_recall, "mean 0.8333")):
@@ -127,7 +127,7 @@ def test_both_curves_go_through_the_point_where_answers_are_given():
         assert not figure.axes[0].child_axes
 
 
-def test_the_roc_curve_shows_the_corner_larger_where_it_hugs_it():
+def test_a_roc_curve_near_the_corner_has_an_inset():
     scores = np.linspace(0, 1, 100)
     axes = table_plots.roc(scores, scores > 0.3, (0.0, 0.8), words="w").axes[0]
     (corner,) = axes.child_axes
@@ -155,7 +155,7 @@ def test_importances_show_the_most_important_columns_in_one_order():
     assert [text.get_text() for text in shuffled.get_legend().get_texts()] == ["95% interval", "each member"]
 
 
-def test_reliance_without_attention_and_members_has_one_panel():
+def test_importance_without_attention_has_one_panel():
     figure = feature_importance.importances_plot(
         ["a", "b"], np.array([0.0, 0.0]), (np.zeros(2), np.zeros(2)), loss="log loss"
     )
@@ -195,13 +195,13 @@ def test_pictures_are_svg_files(figure):
     assert svg(figure).startswith("<svg ")
 
 
-def test_drawing_leaves_the_settings_of_others_alone():
+def test_plots_do_not_change_global_settings():
     before = dict(matplotlib.rcParams)
     plots.bars({"a": 0.5})
     assert dict(matplotlib.rcParams) == before
 
 
-def test_the_scale_of_an_alignment_says_what_the_darkest_cell_counts():
+def test_the_colour_scale_ends_at_the_largest_weight():
     weights = np.array([[0.1, 0.62], [0.3, 0.05]])
     figure = alignment(weights, ["红色", "red"], ["rouge", "</svg>"])
     cells, bar = figure.axes
@@ -212,7 +212,7 @@ def test_the_scale_of_an_alignment_says_what_the_darkest_cell_counts():
     assert "红色" in svg(figure) and "&lt;/svg&gt;" in svg(figure)
 
 
-def test_a_confusion_chart_without_shares_has_scales_for_both_colours():
+def test_a_confusion_matrix_without_fractions_has_two_colour_scales():
     few, many = (plots.confusion(np.eye(size, dtype=int), list(map(str, range(size)))) for size in (3, 15))
     assert len(few.axes) == 1
     assert [axes.get_ylabel().partition(",")[0] for axes in many.axes[1:]] == ["wrong", "right"]

@@ -1,4 +1,4 @@
-"""The report of pre-training: the baseline by hand, and what stands beside it."""
+"""The report of pre-training: the baseline, computed by hand, and further metrics."""
 
 import keras
 import numpy as np
@@ -53,7 +53,7 @@ def found(wordpiece, task, metrics):
     )
 
 
-def test_the_baseline_is_a_guess_by_the_frequencies_of_training(wordpiece):
+def test_the_baseline_uses_training_frequencies(wordpiece):
     metrics = found(wordpiece, MaskedLm, {}).metrics
     assert metrics["baseline_masked_lm_accuracy"] == 0.5  # two of four are the most frequent token
     likely = {5: 4 / 12, 6: 2 / 12, 7: 1 / 12}
@@ -63,7 +63,7 @@ def test_the_baseline_is_a_guess_by_the_frequencies_of_training(wordpiece):
     assert metrics["masked_lm_accuracy_low"] < 0.75 < metrics["masked_lm_accuracy_high"]
 
 
-def test_so_few_tokens_prove_nothing(wordpiece):
+def test_few_tokens_have_a_warning(wordpiece):
     findings = found(wordpiece, MaskedLm, {})
     assert findings.headline.warnings == ["It is not better than always predicting “the”, the most frequent token."]
     assert findings.baselines == {
@@ -72,7 +72,7 @@ def test_so_few_tokens_prove_nothing(wordpiece):
     }
 
 
-def test_of_both_terms_each_has_its_own(wordpiece):
+def test_each_loss_term_has_its_own_metric(wordpiece):
     findings = found(wordpiece, BertPretraining, BOTH)
     assert findings.metrics["masked_lm_loss"] == 2.0 and findings.metrics["loss"] == 2.5
     assert "loss/masked_lm" in findings.baselines
@@ -80,7 +80,7 @@ def test_of_both_terms_each_has_its_own(wordpiece):
     assert ["next sentence accuracy", "75.0%", "50.0%"] in table.rows
 
 
-def test_texts_are_shown_with_a_word_hidden_and_what_is_filled_in(wordpiece):
+def test_texts_are_shown_with_masks_and_predictions(wordpiece):
     findings = found(wordpiece, MaskedLm, {})
     first, second = findings.predictions
     assert (first["text"], first["hidden"], first["row"]) == ("the man [MASK] the man", "went", "a.txt:1")

@@ -1,4 +1,4 @@
-"""The report on answers to questions: SQuAD's metrics, kinds of questions, and mistakes in colours."""
+"""The report of question answering: SQuAD's metrics, kinds of questions, and highlighted errors."""
 
 import json
 from types import SimpleNamespace
@@ -59,18 +59,18 @@ def test_metrics_are_those_of_squad(report):
     assert answerable["exact_match"] == pytest.approx(1 / 3) and "has_answer_f1" not in answerable
 
 
-def test_questions_are_told_apart_by_their_word_and_the_length_of_the_answer():
+def test_questions_are_grouped_by_question_word_and_answer_length():
     assert [question_word(row) for row in ROWS] == ["how", "what", "which", "who", "whose"]
     assert question_word({"question": "So how many, and who?"}) == "how many"
     assert question_word({"question": "谁?"}) == question_word({"question": "Whatever"}) == "other"
     assert [answer_length(row) for row in ROWS] == ["2 words", "4 to 6 words", "1 word", "no answer", "no answer"]
 
 
-def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report, write, tmp_path):
+def test_errors_are_highlighted_and_data_is_escaped(report, write, tmp_path):
     folder = write(tmp_path / "run", report(leaked=["x.json:1"]))
     page = (folder / "report.html").read_text()
     assert '<mark class="wrong">people</mark>' in page and '<mark class="missed">Rome</mark>' in page
-    assert "<b>" not in page and "are also training rows" in page
+    assert "<b>" not in page and "is also a training row" in page
     lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
     assert [(line["id"], line["answer"], line["exact_match"]) for line in lines] == [
         ("q1", "seven miles long", True),

@@ -1,4 +1,4 @@
-"""The report on predicted numbers: texts and tables, one model and several."""
+"""The report of regression: texts and tables, one model and several."""
 
 import json
 from types import SimpleNamespace
@@ -30,6 +30,7 @@ def ensemble(fields, *, reads_columns, members=1):
     return SimpleNamespace(
         task=SimpleNamespace(mean=40.0, deviation=8.0),
         preprocessor=SimpleNamespace(fields=fields, reads_columns=reads_columns),
+        most_permuted_rows=None,
         predict_each=lambda rows: [{"predictions": of_table(rows)}] * members,
     )
 
@@ -42,7 +43,7 @@ def reported(predictions, rows, found, **options):
     return regression.report(some, predictions(rows, values, targets, **options))
 
 
-def test_a_table_is_measured_drawn_and_explained(tmp_path, write, predictions):
+def test_the_report_of_a_table_has_metrics_plots_and_importance(tmp_path, write, predictions):
     found = of_table(ROWS)
     members = [MemberPredictions(f"seed {n}", {"predictions": found + n}, {"target_values": TRUE}) for n in (0, 1)]
     findings = reported(predictions, ROWS, found, members=members)
@@ -55,7 +56,7 @@ def test_a_table_is_measured_drawn_and_explained(tmp_path, write, predictions):
     folder = write(tmp_path / "run", findings)
     page = (folder / "report.html").read_text()
     assert {path.stem for path in (folder / "plots").iterdir()} >= {"predicted", "residuals", "importance", "members"}
-    assert "always predicting 40, the mean of the training rows" in page and "<b>2</b>" not in page
+    assert "always predicting 40, the mean target" in page and "<b>2</b>" not in page
     first = json.loads((folder / "predictions.jsonl").read_text().splitlines()[0])
     assert first["prediction"] - float(first["target"]) == pytest.approx(first["error"], abs=1e-3)
     assert files.read_json(folder / "metrics.json").keys() == metrics.keys()
@@ -71,7 +72,7 @@ def test_texts_are_listed_by_their_largest_errors(tmp_path, write, predictions):
     write(tmp_path / "run", findings)
 
 
-def test_what_is_no_better_than_the_mean_or_was_trained_on_is_said(predictions):
+def test_weak_models_and_leaked_rows_have_warnings(predictions):
     findings = reported(predictions, TEXTS, np.full(60, 40.0) + DRAW.normal(size=60), leaked=["t.csv:2"])
     no_better, leaked = findings.headline.warnings
     assert no_better.startswith("The model is ") and "than always predicting 40, which has a mean error of" in no_better

@@ -52,7 +52,7 @@ def whole(picture):
     )
 
 
-def test_what_comes_from_data_is_shown_and_never_run(whole):
+def test_data_is_escaped(whole):
     page = Page(report.render(whole))
     assert page.text.count(ATTACK) == 15  # title and heading, subtitle, 5 in the headline, 7 in the section
     assert not [tag for tag, _ in page.tags if tag == "script"]
@@ -60,7 +60,7 @@ def test_what_comes_from_data_is_shown_and_never_run(whole):
     assert [attributes["aria-label"] for _, attributes in page.tags if "aria-label" in attributes] == [ATTACK]
 
 
-def test_the_page_needs_nothing_from_outside(whole):
+def test_the_page_is_self_contained(whole):
     html = report.render(whole)
     page = Page(html)
     assert not [tag for tag, _ in page.tags if tag in ("link", "iframe", "object", "embed", "base", "form", "img")]
@@ -80,7 +80,7 @@ def test_pictures_are_inside_the_page_and_take_its_colours(whole):
         assert all(f"--{name}: #" in scheme[: scheme.index("}")] for name in used)
 
 
-def test_pictures_of_a_page_share_no_id():
+def test_pictures_have_distinct_ids():
     drawn = svg(plots.bars({"a": 0.5}))
     one, two, three = (report.Picture(name, drawn, name) for name in ("one", "two", "three"))
     shown = report.Report(
@@ -93,7 +93,7 @@ def test_pictures_of_a_page_share_no_id():
     assert set(re.findall(r"(?:url\(#|href=\"#)([\w-]+)", html)) <= set(ids)
 
 
-def test_doubts_stand_before_everything_else(whole):
+def test_warnings_are_first(whole):
     sound = report.render(whole)
     with_warnings = replace(whole, headline=replace(whole.headline, warnings=["It never answers “Yes”."]))
     html = report.render(with_warnings)
@@ -102,19 +102,19 @@ def test_doubts_stand_before_everything_else(whole):
     assert html.index("It never answers “Yes”.") < html.index('<div class="figure">')
 
 
-def test_wide_things_scroll_in_their_own_boxes(whole):
+def test_wide_elements_scroll_separately(whole):
     page = Page(report.render(whole))
     assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in page.tags
     around = [before for before, (tag, _) in zip(page.tags, page.tags[1:], strict=False) if tag in ("table", "svg")]
     assert len(around) == 3 and all(attributes["class"].startswith("wide") for _, attributes in around)
 
 
-def test_numbers_stand_on_the_right():
+def test_numbers_are_right_aligned():
     table = report.Table(["label", "n", "share", "version"], [["1", 12345, "95.0%", "3.1"], ["2", 0.5, "5%", "x"]])
     assert table.numeric() == [False, True, True, False]
 
 
-def test_a_table_of_nothing_is_a_fault():
+def test_an_empty_table_is_an_error():
     with pytest.raises(AssertionError, match="the table has no rows"):
         report.Table(["label"], [])
 

@@ -25,26 +25,26 @@ def test_training_counts_epochs_and_time():
     assert list(figures.columns) == ["epoch", "step", "loss", "seconds"]
 
 
-def test_data_shows_rows_by_label_and_says_when_all_is_well():
+def test_data_shows_rows_by_label_and_the_absence_of_problems():
     rows, tokens, words = sections.data(SUMMARY).parts
     assert rows.rows == [["Leak", 5, 1], ["Other", 3, 1], ["all", 8, 2]]
     assert tokens.rows == [["train", 3, 9], ["validation", 4, 5]]
     assert isinstance(words, Text)
 
 
-def test_data_names_what_is_worth_a_look():
+def test_data_lists_possible_problems():
     crossing = {"validation": {"rows": 2, "first": ["a.csv:3", "a.csv:9"]}}
     found = sections.data({**SUMMARY, "crossing": crossing}).parts[-1]
     assert isinstance(found, Table)
     assert found.rows == [["validation text that is also a training row's", 2, "a.csv:3, a.csv:9"]]
 
 
-def test_how_it_was_set_up_tells_what_it_was_trained_on_where_that_is_known():
+def test_configuration_names_the_training_environment_if_known():
     assert len(sections.configuration("name: tiny", "").parts) == 2
     assert "8 cores" in sections.configuration("name: tiny", "a processor, 8 cores").parts[0].text
 
 
-def test_data_says_what_the_model_cannot_read():
+def test_data_reports_unknown_values():
     unknown = {"text": {"train": {"fraction": 0.6, "most_frequent": {"泵": 3, "漏": 1}}}}
     *_, clean, said = sections.data({**SUMMARY, "unknown": unknown, "unknown_remedy": "Learn it."}).parts
     assert said.text == (

@@ -1,4 +1,4 @@
-"""The report on rows of a table: figures as scikit-learn has them, a line of results per row, a page that is safe."""
+"""The report of a table classifier: metrics as in scikit-learn, results.tsv, and escaped data."""
 
 import csv
 import json
@@ -57,6 +57,7 @@ def reported(predictions, num_classes=2, positive=1, scores=(None,), operating_p
         operating_point=operating_point,
         task=SimpleNamespace(positive_id=positive),
         preprocessor=SimpleNamespace(fields=COLUMNS),
+        most_permuted_rows=None,
         predict_each=lambda some: [{"scores": (one or plain)(some)} for one in scores],
     )
     given = {"rows": rows, "values": {"scores": found, "label_ids": found.argmax(axis=1)}}
@@ -88,14 +89,14 @@ def _page(folder):
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_everything_is_written(full):
+def test_all_files_are_written(full):
     folder, _, metrics = full
     assert json.loads((folder / "metrics.json").read_text()) == metrics
     pictures = {path.stem for path in (folder / "plots").iterdir()}
     assert pictures == {"confusion", "roc", "precision_recall", "importance", "essential", "calibration"}
 
 
-def test_figures_are_those_of_scikit_learn(full):
+def test_metrics_equal_scikit_learn(full):
     _, given, metrics = full
     true, real, label_ids = given.targets["label_ids"], given.values["scores"][:, 1], given.values["label_ids"]
     assert metrics["sensitivity"] == pytest.approx(recall_score(true, label_ids))
@@ -148,7 +149,7 @@ def test_predictions_keep_the_row_and_the_explanations(full):
     assert lines[3]["essential_features"] == pytest.approx(list(NUMBERS[3, :2]), rel=1e-5)
 
 
-def test_the_page_names_mistakes_and_nothing_of_the_data_becomes_a_part_of_it(full):
+def test_the_page_lists_errors_with_escaped_data(full):
     folder, given, _ = full
     page = _page(folder)
     wrong = np.flatnonzero(given.targets["label_ids"] != given.values["label_ids"])
@@ -157,7 +158,7 @@ def test_the_page_names_mistakes_and_nothing_of_the_data_becomes_a_part_of_it(fu
     assert "<script" not in page
 
 
-def test_the_page_says_in_words_what_was_found(full):
+def test_the_page_explains_the_results(full):
     folder, given, metrics = full
     true, label_ids = given.targets["label_ids"], given.values["label_ids"]
     page = _page(folder)
@@ -168,7 +169,7 @@ def test_the_page_says_in_words_what_was_found(full):
     assert "texts" not in page
 
 
-def test_a_single_model_that_explains_nothing(tmp_path, write, predictions):
+def test_a_single_model_without_explanations(tmp_path, write, predictions):
     findings, _ = reported(predictions)
     folder, metrics = write(tmp_path, findings), findings.metrics
     assert "importance_agreement" not in metrics and "operating_threshold" not in metrics
@@ -189,13 +190,13 @@ def test_three_labels_without_a_positive_one(tmp_path, write, predictions):
     assert not (folder / "plots" / "roc.svg").exists() and "drop of accuracy" in _page(folder)
 
 
-def test_three_labels_of_which_one_is_looked_for(predictions):
+def test_three_labels_with_a_positive_label(predictions):
     metrics = reported(predictions, num_classes=3, positive=2)[0].metrics
     assert metrics["sensitivity"] == 0 and metrics["specificity"] == 1
     assert metrics["roc_auc"] == pytest.approx(0.5)  # its score is always the same
 
 
-def test_rows_of_one_kind_have_no_curves(tmp_path, write, predictions):
+def test_rows_of_one_class_have_no_curves(tmp_path, write, predictions):
     findings, _ = reported(predictions, targets={"label_ids": np.ones(80, int)})
     metrics = findings.metrics
     assert metrics["roc_auc"] == 0.5 and (metrics["roc_auc_low"], metrics["roc_auc_high"]) == (0, 1)
@@ -207,7 +208,11 @@ def test_a_model_without_mistakes_and_rows_without_identifiers(tmp_path, write, 
     rows = [{name: value for name, value in row.items() if name not in ("Sample", "Locus")} for row in given.rows]
     right, _ = reported(predictions, rows=rows, targets={"label_ids": given.values["label_ids"]})
     assert "There are no errors." in _page(write(tmp_path, right))
-    assert "t.tsv:" in _page(write(tmp_path, reported(predictions, rows=rows)[0]))
+    page = _page(write(tmp_path, reported(predictions, rows=rows)[0]))
+    assert re.search(r"<th[^>]*>line</th>", page) and "t.tsv:" not in page  # all rows are of this file
+    rows = [row | {"row": f"{number % 2}.tsv:{number}"} for number, row in enumerate(rows)]
+    page = _page(write(tmp_path, reported(predictions, rows=rows)[0]))
+    assert re.search(r"<th[^>]*>row</th>", page) and "1.tsv:" in page
 
 
 def test_columns_that_make_no_difference_are_not_called_important(tmp_path, write, predictions):

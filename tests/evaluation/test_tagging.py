@@ -1,4 +1,4 @@
-"""The report of a tagger: metrics over the words of the file, and mistakes in colours."""
+"""The report of a tagger: metrics over the words of the file, and highlighted errors."""
 
 import json
 from types import SimpleNamespace
@@ -81,7 +81,7 @@ def test_lines_have_tags_and_entities_of_the_words_of_the_file(report):
     assert json.loads(json.dumps(lines)) == lines
 
 
-def test_what_is_measured_is_what_the_export_answers(report):
+def test_evaluation_equals_the_export(report):
     """Entities that end inside a word of the file, and those of punctuation alone, are no entities."""
     cut = report([[3, 0, 1, 0, 0, 0, 0, 0, 1], [0, 1, 1], [0, 0], [3, 4]])
     lines = list(cut.predictions)
@@ -90,7 +90,7 @@ def test_what_is_measured_is_what_the_export_answers(report):
     assert cut.metrics["recall/LOC"] == pytest.approx(2 / 3), "but of U.N. the last character is missing"
 
 
-def test_characters_of_one_word_are_in_its_entity():
+def test_characters_of_a_word_share_its_entity():
     rows = [{"row": "x:1", "text": "在ABC海", "tags": ["O", "B-LOC", "I-LOC", "I-LOC", "B-PER"]}]
     parts = [[(0, 1), (1, 4), (4, 5)]]
     for label_ids, predicted in (([0, 1, 3], "O B-LOC I-LOC I-LOC B-PER"), ([4, 4, 0], "B-PER I-PER I-PER I-PER O")):
@@ -102,18 +102,18 @@ def test_characters_of_one_word_are_in_its_entity():
     assert cut.predicted == ["B-PER", "O", "O", "O", "O"]
 
 
-def test_mistakes_are_shown_in_colours_and_nothing_of_the_data_is_markup(report, write, tmp_path):
+def test_errors_are_highlighted_and_data_is_escaped(report, write, tmp_path):
     members = [MemberPredictions(f"seed {n}", values(), {"label_ids": np.zeros((4, 9))}) for n in (0, 1)]
     page = (write(tmp_path / "run", report(members=members, leaked=["x.conll:10"])) / "report.html").read_text()
     assert '<mark class="missed">Bonn<small>LOC</small></mark>' in page
     assert '<mark class="wrong">Bonn Rome<small>LOC</small></mark>' in page
     assert '<mark class="wrong">he<small>PER</small></mark>' in page
     assert "<b>" not in page
-    assert "are also training rows" in page and "an F1 of" in page
+    assert "is also a training row" in page and "an F1 of" in page
     assert "correct type, wrong bounds" in page and "spurious: no overlapping entity" in page
 
 
-def test_no_mistake_and_none_found_are_said(report, write, tmp_path):
+def test_missing_errors_and_missing_entities_are_reported(report, write, tmp_path):
     right = [[3, 0, 1, 0, 0, 2, 0, 0, 0], [0, 1, 1], [0, 0], [3, 4]]
     findings = report(right)
     assert (

@@ -1,4 +1,4 @@
-"""The report on a translator: its figure with an interval, held against copying, without what it may know by heart."""
+"""The report of a translator: BLEU with an interval, compared with copying, without leaked rows."""
 
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ def reported(tmp_path, write, predictions):
     return reported
 
 
-def test_a_good_one_has_an_interval_and_no_doubts(reported):
+def test_a_good_translator_has_an_interval_and_no_warnings(reported):
     texts = [target if number % 4 else target[::-1] for number, (_, target) in enumerate(PAIRS)]
     metrics, page, folder = reported(texts)
     assert metrics["baseline_bleu"] < metrics["bleu_low"] < metrics["bleu"] < metrics["bleu_high"]
@@ -60,7 +60,7 @@ def test_a_good_one_has_an_interval_and_no_doubts(reported):
     assert "_红<" in (folder / "plots/attention_1.svg").read_text(encoding="utf-8")
 
 
-def test_one_that_copies_and_knows_rows_by_heart_is_warned_of(reported):
+def test_copying_and_leaked_rows_have_warnings(reported):
     texts = [target if number < 4 else source for number, (source, target) in enumerate(PAIRS)]
     metrics, page, _ = reported(texts, leaked=[f"p.tsv:{number + 2}" for number in range(4)])
     assert "4 of the 40 test pairs (10.0%) are also training rows" in page
@@ -69,7 +69,7 @@ def test_one_that_copies_and_knows_rows_by_heart_is_warned_of(reported):
     assert "than copying the source" in page
 
 
-def test_the_interval_is_always_the_same(reported):
+def test_the_interval_is_reproducible(reported):
     texts = [source for source, _ in PAIRS]
     one, other = reported(texts)[0], reported(texts)[0]
     assert (one["bleu_low"], one["bleu_high"]) == (other["bleu_low"], other["bleu_high"])

@@ -1,4 +1,4 @@
-"""Figures in words: nothing is rounded to what it is not, and an interval shows that it is one."""
+"""Numbers as text: rounding keeps the meaning, and intervals keep distinct ends."""
 
 import doctest
 
@@ -18,7 +18,7 @@ def test_examples():
 
 
 @given(SHARES)
-def test_only_all_is_100_per_cent_and_only_nothing_is_0(share):
+def test_only_exact_fractions_are_formatted_as_100_or_0_percent(share):
     assume(share in (0, 1) or 1e-9 < share < 1 - 1e-9)
     said = percent(share)
     assert (float(said[:-1]) == 100) == (share == 1) and (float(said[:-1]) == 0) == (share == 0)
@@ -26,14 +26,14 @@ def test_only_all_is_100_per_cent_and_only_nothing_is_0(share):
 
 
 @given(st.floats(-1, 1), st.floats(1e-7, 1))
-def test_the_ends_of_an_interval_differ_and_lie_where_they_are(low, width):
+def test_interval_ends_are_distinguishable(low, width):
     first, second = map(float, between(low, low + width).split(" to "))
     assert first < second
     assert abs(first - low) <= 0.06 * width + 1e-12 and abs(second - low - width) <= 0.06 * width + 1e-12
 
 
 @pytest.mark.parametrize("value", [-0.0, -1e-9, -0.00001, 0.0])
-def test_nothing_is_minus_nothing(value):
+def test_zero_has_no_minus_sign(value):
     assert not between(value, 0.5).startswith("-0.0000 ")
     assert number(round(value, 4)) == "0"
 
@@ -47,10 +47,10 @@ def test_numbers_have_no_powers_of_ten(value, said):
     assert number(np.float32(value)) == said
 
 
-def test_intervals_of_shares():
+def test_intervals_of_fractions():
     assert percents(0.898, 0.984) == "89.8% to 98.4%"
     assert percents(0.99951, 0.99968, word="and") == "99.951% and 99.968%"
 
 
-def test_one_is_singular():
+def test_counts_of_one_are_singular():
     assert [count(number, "row") for number in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]

@@ -1,4 +1,4 @@
-"""Tiny classifiers of texts and of table rows, and one export of each that all tests of this room read."""
+"""Tiny classifiers of texts and of table rows, and a shared export of each."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,6 +43,11 @@ ROWS = [
     {"text": "very loud rattling under the sorter, it is a very loud noise", "label": "机械", "row": "reports.csv:4"},
     {"text": "noise", "label": "机械", "row": "reports.csv:5"},
 ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def checked_in_forks(loaded_once):
+    """Checks the exports of this room in forks of one process."""
 
 
 @pytest.fixture(scope="session")

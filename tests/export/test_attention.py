@@ -1,4 +1,4 @@
-"""What exports tell of attention equals what the trained model computes, and says which token is which."""
+"""Attention signatures equal the trained model, and describe its tokens."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_weights_are_those_of_the_trained_model(task, served, told):
     np.testing.assert_allclose(told["attention_vectors"]["encoder_keys"], expected.keys, atol=1e-5)
 
 
-def test_tokens_are_named_and_told_from_padding(told):
+def test_tokens_are_named_and_padding_is_empty(told):
     labels = told["attention"]
     tokens = strings(labels["tokens"])
     assert tokens[0] == ["[CLS]", "coolant", "is", "pooling", "under", "the", "sorter", "[SEP]"]
@@ -46,7 +46,7 @@ def test_tokens_are_named_and_told_from_padding(told):
     assert not labels["truncated"].numpy().any()
 
 
-def test_the_texts_of_a_pair_are_told_apart(pair):
+def test_texts_of_a_pair_have_segments(pair):
     found = pair.signatures()["attention"](tf.constant(["the sorter"]), tf.constant(["blows fuses"]))
     assert found["segments"].numpy().tolist() == [[0, 0, 0, 0, 1, 1, 1]]
 
@@ -69,7 +69,7 @@ def test_integrated_gradients_of_a_linear_score_are_exact():
     assert baseline.numpy().tolist() == [2.0, 2.0]
 
 
-def test_of_a_text_that_takes_several_windows_the_first_is_shown(classifier):
+def test_the_first_window_of_a_long_text_is_shown(classifier):
     served = classifier("text", max_length=6, doc_stride=2)
     found = served.signatures()["attention"](tf.constant(TEXTS))
     assert strings(found["tokens"])[0] == ["[CLS]", "coolant", "is", "pooling", "under", "[SEP]"]
@@ -77,13 +77,13 @@ def test_of_a_text_that_takes_several_windows_the_first_is_shown(classifier):
     assert set(served.input_side.read_for_attention(tf.constant(TEXTS))[0]) == {TOKEN_IDS, PADDING_MASK, SEGMENT_IDS}
 
 
-def test_a_sequence_that_would_fill_the_memory_is_refused(served, monkeypatch):
+def test_a_too_long_sequence_is_refused(served, monkeypatch):
     monkeypatch.setattr(attention, "MAX_TOKENS", 4)
     with pytest.raises(tf.errors.InvalidArgumentError, match="attention has at most 4 tokens"):
         served.signatures()["attention"](tf.constant(TEXTS))
 
 
-def test_more_weights_than_a_response_should_have_are_refused(served, monkeypatch):
+def test_too_many_weights_for_a_response_are_refused(served, monkeypatch):
     monkeypatch.setattr(attention, "MAX_WEIGHTS", 40)
     with pytest.raises(
         tf.errors.InvalidArgumentError, match="at most 40 weights per request: send fewer or shorter texts"
@@ -91,7 +91,7 @@ def test_more_weights_than_a_response_should_have_are_refused(served, monkeypatc
         served.signatures()["attention"](tf.constant(TEXTS))
 
 
-def test_what_is_refused_is_not_computed(task, classifier, monkeypatch):
+def test_refused_requests_are_not_computed(task, classifier, monkeypatch):
     computed, attend = tf.Variable(0), type(task.model).attention
 
     def counted(model, features):
@@ -120,7 +120,7 @@ def test_columns_are_the_tokens_of_a_table(table_members):
     assert shape[-1] == shape[-2] == 5
 
 
-def test_a_recurrent_translator_tells_what_goes_across_and_no_vectors():
+def test_a_recurrent_translator_has_cross_attention_and_no_vectors():
     text = SentencePiece(vocabulary_size=60)
     text.fit([{"source": "a pump leaks", "target": "eine Pumpe leckt"}] * 3)
     model = RnnEncoderDecoder(**text.sizes, hidden_dim=8, embedding_dim=6)

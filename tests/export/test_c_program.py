@@ -1,4 +1,4 @@
-"""An export runs without Python, through the loader that TensorFlow model servers use."""
+"""An export runs without Python, with the loader of TensorFlow model servers."""
 
 import shutil
 import subprocess
@@ -40,7 +40,7 @@ def program(tmp_path_factory):
 
 
 @pytest.mark.parametrize("text", ["sorter blows fuses", "", "très fort"])
-def test_c_answers_as_python(program, exported, loaded, text):
+def test_c_predictions_equal_python(program, exported, loaded, text):
     saved = saved_model_pb2.SavedModel.FromString((exported / "saved_model.pb").read_bytes())
     signature = saved.meta_graphs[0].signature_def["serving_default"]
     names = [signature.inputs["text"].name, signature.outputs["label"].name, signature.outputs["scores"].name]

@@ -1,4 +1,4 @@
-"""The card says of each input what a person may send, of each number what it is called, and how good the model is."""
+"""The card describes inputs, outputs and metrics of an export."""
 
 import math
 
@@ -32,13 +32,13 @@ def test_an_export_has_a_card_that_the_server_reads(exported):
     assert found.entries == {"scores": LABELS}
 
 
-def test_the_figures_are_those_that_the_task_names_with_their_intervals(served, rows, write):
+def test_the_metrics_are_those_of_the_task_with_intervals(served, rows, write):
     found = write(served, rows)
     assert found.metrics == {"accuracy": 0.9, "accuracy_low": 0.8, "accuracy_high": 0.95}
     assert found.measured_on == "test"
 
 
-def test_examples_are_rows_that_a_person_can_read(served, rows, write):
+def test_examples_are_readable_rows(served, rows, write):
     texts = [row["text"] for row in rows]
     long, blank = {"text": "x" * (card.MAX_CHARACTERS + 1)}, {"text": " "}
     found = write(served, [long, *rows, blank, *rows])
@@ -47,9 +47,7 @@ def test_examples_are_rows_that_a_person_can_read(served, rows, write):
     assert write(served, [long, blank]).examples == []
 
 
-def test_a_table_says_what_may_be_missing_what_was_seen_and_which_categories_there_are(
-    table_members, table_rows, write
-):
+def test_a_table_card_has_missing_values_ranges_and_categories(table_members, table_rows, write):
     served = Classifier(TrainedEnsemble(table_members))
     found = write(served, table_rows, columns={"age": "年龄"})
     assert list(found.inputs) == ["age", "hours-per-week", "Score.BG", "work_class"]

@@ -1,4 +1,4 @@
-"""An exported masked language model fills in each [MASK] as the trained one does."""
+"""An exported masked language model predicts each [MASK] as the trained model does."""
 
 import json
 
@@ -45,12 +45,14 @@ def asked(served, *texts, signature="serving_default"):
 
 
 @pytest.mark.parametrize(("task", "model"), [(MaskedLm, ModernBert), (BertPretraining, Bert)])
-def test_it_keeps_the_contract(tokenizer, task, model, tmp_path):
+def test_contract(tokenizer, task, model, tmp_path):
     one = ensemble(tokenizer, task, model)
-    check_servable_model(FillMask, one, ROWS, folder=tmp_path, expected=FillMask(one).ensemble.predict(ROWS))
+    check_servable_model(
+        FillMask, one, ROWS, folder=tmp_path, expected=FillMask(one).ensemble.predict(ROWS), litert=True
+    )
 
 
-def test_the_first_mask_is_filled_with_the_likeliest_tokens(served):
+def test_the_first_mask_has_the_top_tokens(served):
     answer = asked(served, *(row["text"] for row in ROWS))
     assert {name: value.shape for name, value in answer.items()} == {
         "token": (3, 10),
@@ -70,7 +72,7 @@ def test_the_first_mask_is_filled_with_the_likeliest_tokens(served):
             assert sequence.decode() == f"The {word} went to the [MASK] ."
 
 
-def test_each_mask_is_filled_by_itself(served):
+def test_each_mask_is_filled_separately(served):
     texts = [row["text"] for row in ROWS]
     every, first = asked(served, *texts, signature="all_masks"), asked(served, *texts)
     assert every["score"].shape == (3, 2, 10)
@@ -90,7 +92,7 @@ def test_a_piece_that_continues_a_word_joins_it(tokenizer):
     assert answer["sequence"][:, 0].tolist() == [b"mans went", b"stores."]
 
 
-def test_a_text_without_a_mask_is_refused_and_one_that_is_cut_says_so(served):
+def test_texts_without_a_mask_are_refused_and_cut_texts_flagged(served):
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=r"text in row 2 has no \[MASK\] among its first 10 tokens"
     ):
@@ -101,7 +103,7 @@ def test_a_text_without_a_mask_is_refused_and_one_that_is_cut_says_so(served):
     assert answer["truncated"].tolist() == [True] and answer["masks"].tolist() == [1]
 
 
-def test_no_text_gives_no_answer(served):
+def test_no_texts_give_no_predictions(served):
     for signature in ("serving_default", "all_masks"):
         assert all(len(value) == 0 for value in asked(served, signature=signature).values())
 
@@ -121,7 +123,7 @@ def exported(tokenizer, tmp_path_factory):
     return export(served, name="filled", section=section, rows=rows, expected=expected, config=config), one.task
 
 
-def test_questions_hide_words_of_rows_and_are_answered_as_by_the_trained_model(exported):
+def test_questions_mask_words_and_equal_the_trained_model(exported):
     folder, _ = exported
     report = json.loads((folder / "assets.extra/parity.json").read_text())
     assert report["rows"] == 4 and report["token_agreement"] == 1.0

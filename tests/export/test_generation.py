@@ -1,4 +1,4 @@
-"""The export that continues texts."""
+"""The export of a language model."""
 
 import contextlib
 import itertools
@@ -23,6 +23,7 @@ from tfattn.trained.ensemble import TrainedEnsemble
 
 TEXTS = ["To be or not to be", "that is the question: ß ünï", "whether 'tis nobler in the mind", "日本語 too"]
 ROWS = [{"text": "To be"}, {"text": "that is the q"}, {"text": ""}]
+GENERATION = Generation(max_tokens=20, top_p=1.0, temperature=1.0)
 CHAT = ("<|im_start|>", "<|im_end|>")
 
 
@@ -33,8 +34,7 @@ def ensemble():
     language.fit([{"text": text} for text in TEXTS])
     sizes = {"hidden_dim": 16, "num_layers": 2, "num_heads": 4, "num_key_value_heads": 2, "intermediate_dim": 32}
     model = Gpt(**language.sizes, **sizes, max_sequence_length=48, positions="rotary", initializer_range=0.5)
-    generation = Generation(max_new_tokens=20, top_p=1.0, temperature=1.0)
-    return TrainedEnsemble([(language, LanguageModeling(model=model, preprocessor=language, generation=generation))])
+    return TrainedEnsemble([(language, LanguageModeling(model=model, preprocessor=language, generation=GENERATION))])
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def folder(ensemble, tmp_path_factory):
 @pytest.fixture(scope="module")
 def ask(folder):
     loaded = tf.saved_model.load(str(folder / "1"))
-    defaults = Settings(Generation(max_new_tokens=20, top_p=1.0, temperature=1.0))
+    defaults = Settings(GENERATION)
 
     def ask(signature="serving_default", **inputs):
         if signature in ("serving_default", "log_probabilities"):
@@ -63,7 +63,7 @@ def texts(outputs):
     return [text.decode() for text in outputs["text"].ravel()]
 
 
-def test_a_row_draws_by_its_seed_whatever_batch_it_is_in(ask):
+def test_sampling_depends_only_on_the_seed_of_the_row(ask):
     together = ask(text=["To be", "that", "To be"], seed=[1, 2, 1])
     assert texts(together)[0] == texts(together)[2] != texts(ask(text=["To be"], seed=[2]))[0]
     assert texts(ask(text=["that"], seed=[2])) == texts(together)[1:2]
@@ -82,31 +82,47 @@ def test_a_text_ends_before_its_first_stop_string(ask):
 
 def test_no_text_ends_within_a_character(ask):
     for limit in range(1, 12):
-        written = ask(text=["日本語 too"] * 4, seed=[1, 2, 3, 4], max_new_tokens=[limit] * 4)
+        written = ask(text=["日本語 too"] * 4, seed=[1, 2, 3, 4], max_tokens=[limit] * 4)
         for text in written["text"]:
             text.decode("utf-8")  # strictly
 
 
-def test_fewer_tokens_are_the_beginning_of_more(ask):
-    few, more = (ask("log_probabilities", text=["To"], seed=[9], max_new_tokens=[n])["token"] for n in (3, 20))
+def test_the_former_name_of_the_limit_is_accepted(ask):
+    limits = {}, {"max_tokens": [2]}, {"max_new_tokens": [2]}
+    whole, cut, former = (ask(text=["To be"], seed=[3], **limit) for limit in limits)
+    assert texts(cut) == texts(former) != texts(whole)
+    beams = ask("n_best", text=["To be"], max_tokens=[5], max_new_tokens=[2])
+    assert (beams["length"] <= 2).all()
+
+
+def test_defaults_of_a_signature_are_those_of_the_pipeline():
+    settings = Settings(Generation(stop=("END", "."), seed=-(2**40) - 3, max_tokens=None))
+    signature = settings.signature(lambda text, **inputs: inputs)
+    found = {name: value.numpy().tolist() for name, value in signature(tf.constant(["a"])).items()}
+    assert found["stop"] == [[b"END", b"."]] and found["seed"] == [-3] and found["max_tokens"] == [2**31 - 1]
+    assert settings.defaults["seed"] == -(2**40) - 3 and settings.defaults["max_tokens"] is None
+
+
+def test_shorter_generations_are_prefixes_of_longer_ones(ask):
+    few, more = (ask("log_probabilities", text=["To"], seed=[9], max_tokens=[n])["token"] for n in (3, 20))
     np.testing.assert_array_equal(few, more[:, :3])
 
 
 def test_log_probabilities_add_up_to_the_score(ask):
-    told = ask("log_probabilities", text=ROWS[0]["text"].split()[:1], seed=[4], max_new_tokens=[6])
-    score = ask(text=["To"], seed=[4], max_new_tokens=[6])
+    told = ask("log_probabilities", text=ROWS[0]["text"].split()[:1], seed=[4], max_tokens=[6])
+    score = ask(text=["To"], seed=[4], max_tokens=[6])
     if score["finish_reason"][0] == b"length":
         np.testing.assert_allclose(told["log_probability"].sum(), score["score"][0], rtol=1e-5)
     assert (told["likeliest_log_probability"][0, :, 0] >= told["log_probability"][0] - 1e-5).all()
     assert (np.diff(told["likeliest_log_probability"], axis=2) <= 1e-6).all()
 
 
-def test_score_is_the_probability_of_all_tokens_behind_the_text(ask, ensemble):
+def test_score_is_the_log_probability_of_the_continuation(ask, ensemble):
     pairs = [("To be", " or not"), ("", "that"), ("日本", "語")]
     scored = ask("score", text=[text for text, _ in pairs], continuation=[text for _, text in pairs])
     language, model = ensemble.preprocessor, ensemble.task.model
     for row, pair in enumerate(pairs):
-        before, behind = (list(ids) for ids in language.ids_of(pair))
+        before, behind = (list(ids) for ids in language.encode(pair))
         before = before or [language.end_id]
         logits = model({"token_ids": np.array([before + behind])})["logits"].numpy()[0]
         told = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
@@ -115,13 +131,13 @@ def test_score_is_the_probability_of_all_tokens_behind_the_text(ask, ensemble):
         assert scored["length"][row] == len(behind)
 
 
-def test_beams_are_best_first_and_no_worse_than_the_likeliest_tokens(ask):
-    beams = ask("n_best", text=["To be", "th"], max_new_tokens=[5, 5])
+def test_beams_are_sorted_and_no_worse_than_greedy(ask):
+    beams = ask("n_best", text=["To be", "th"], max_tokens=[5, 5], max_new_tokens=[0, 0])
     assert beams["text"].shape == (2, 4)
     assert (np.diff(beams["score"], axis=1) <= 1e-6).all()
 
 
-def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
+def test_single_steps_equal_the_whole_generation(ask, folder):
     known, texts = (
         json.loads((folder / f"1/assets/{name}.json").read_text()) for name in ("generation", "token_bytes")
     )
@@ -129,7 +145,7 @@ def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
     assert known["context"] == 48 and set(known["special_tokens"]) == set(CHAT)
     prompts, seeds = ["To be", "that is"], [3, 4]
     settings = {"repetition_penalty": [1.2, 1.0], "presence_penalty": [0.0, 0.5], "top_k": [0, 7]}
-    whole = ask(text=prompts, seed=seeds, max_new_tokens=[10, 10], **settings)
+    whole = ask(text=prompts, seed=seeds, max_tokens=[10, 10], **settings)
 
     read = ask("tokenize", text=prompts)
     token_ids, lengths = read["token_ids"], read["lengths"]
@@ -176,15 +192,20 @@ def test_steps_one_by_one_write_what_the_whole_writes(ask, folder):
 
 def a_step(folder, token_ids=((5,),)):
     """A request for a step of one row that has read nothing before."""
-    width = json.loads((folder / "1/assets/generation.json").read_text())["vocabulary_size"]
+    known = json.loads((folder / "1/assets/generation.json").read_text())
+    width = known["vocabulary_size"]
     rest = {"token_ids": token_ids, "padding_mask": np.ones(np.shape(token_ids), bool), "lengths": [0]}
-    rest |= {"past": np.zeros((2, 2, 1, 2, 0, 4), "float32"), "index": [0], "seed": [1]}
+    rest |= {
+        "past": np.zeros((known["num_layers"], 2, 1, known["num_groups"], 0, known["head_dim"]), "float32"),
+        "index": [0],
+        "seed": [1],
+    }
     rest |= {"in_prompt": np.zeros((1, width), bool), "counts": np.zeros((1, width), "float32")}
     rest |= {"allowed": [[True]], "logit_bias": [[0.0]]}
-    return rest | {name: [value] for name, value in vars(SamplingParams()).items()}
+    return rest | {name: [value] for name, value in SamplingParams().of_logits.items()}
 
 
-def test_guesses_are_checked_in_one_step(ask, folder):
+def test_draft_tokens_are_verified_in_one_step(ask, folder):
     written = ask("tokenize", text=["To be or not"])["token_ids"]
     penalties = {"repetition_penalty": [1.3], "presence_penalty": [0.3], "frequency_penalty": [0.2]}
     rest = a_step(folder, written) | {"temperature": [0.0]} | penalties
@@ -201,7 +222,7 @@ FRACTIONS = [name for name, limits in RANGES.items() if limits.kind is float]
 
 
 @pytest.mark.parametrize("signature", ["serving_default", "log_probabilities", "decode_step"])
-def test_every_number_is_answered_or_refused_at_once_and_the_next_request_is_right(ask, folder, signature):
+def test_any_number_is_accepted_or_refused_without_side_effects(ask, folder, signature):
     asked = a_step(folder) if signature == "decode_step" else {"text": ["To be"]}
     expected = ask(signature, **asked)
     names = FRACTIONS + ["counts", "logit_bias"] * (signature == "decode_step")
@@ -221,15 +242,15 @@ def test_every_number_is_answered_or_refused_at_once_and_the_next_request_is_rig
     [
         ({"temperature": [1.0, -1.0]}, "temperature: expected from 0 to 1e+30, received -1 in row 2"),
         ({"top_p": [1.5, 1.0]}, "top_p: expected from 1e-30 to 1, received 1.5 in row 1"),
-        ({"max_new_tokens": [0, 1]}, "max_new_tokens: expected from 1 to 2147483647, received 0 in row 1"),
+        ({"max_tokens": [0, 1]}, "max_tokens: expected from 1 to 2147483647, received 0 in row 1"),
         ({"temperature": [float("nan"), 1.0]}, "temperature: expected from 0 to 1e+30, received nan in row 1"),
         (
             {"stop": [["x" * 2**20], [""]]},
-            "stop: expected strings of at most 128 bytes, received 1048576 bytes",
+            "stop: expected strings of at most 128 characters, received 1048576 characters",
         ),
         ({"text": ["a", "x" * 200]}, "tokens with its continuation; expected at most 48"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(ask, wrong, message):
+def test_invalid_sampling_settings_are_refused(ask, wrong, message):
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
         ask(**({"text": ["a", "b"]} | wrong))

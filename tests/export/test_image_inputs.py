@@ -1,4 +1,4 @@
-"""An export of images takes the bytes of files, answers as the model did, and says which it cannot read."""
+"""An export of images reads files, equals the trained model, and reports unreadable images."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ def ensemble():
 @pytest.fixture(scope="module")
 def folder(ensemble, tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
-    check_servable_model(Classifier, ensemble, ROWS, folder=folder)
+    check_servable_model(Classifier, ensemble, ROWS, folder=folder, litert=True)
     return folder / "1"
 
 
@@ -48,7 +48,7 @@ def loaded(folder):
     return tf.saved_model.load(str(folder))
 
 
-def test_images_are_answered_by_name_and_type(loaded, ensemble):
+def test_images_have_named_and_typed_outputs(loaded, ensemble):
     answers = loaded.signatures["serving_default"](image=tf.constant([row["image"] for row in ROWS]))
     assert {name: value.dtype for name, value in answers.items()} == {
         "label": tf.string,
@@ -60,7 +60,7 @@ def test_images_are_answered_by_name_and_type(loaded, ensemble):
     assert len({tuple(row) for row in expected["scores"].round(4).tolist()}) == 4
 
 
-def test_no_image_gives_no_answer_and_features_are_what_the_head_reads(loaded, ensemble):
+def test_no_images_give_no_predictions_and_features_are_the_head_inputs(loaded, ensemble):
     assert loaded.signatures["serving_default"](image=tf.constant([], tf.string))["scores"].shape == (0, 3)
     images = tf.constant([row["image"] for row in ROWS])
     encoded = loaded.signatures["features"](image=images)["encoded"]
@@ -76,19 +76,19 @@ def test_no_image_gives_no_answer_and_features_are_what_the_head_reads(loaded, e
         (encoded(Image.new("L", (50_000, 2))), "image 3 has sides of more than 100 pixels"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_number(loaded, data, message):
+def test_an_unreadable_image_is_refused_with_its_number(loaded, data, message):
     images = tf.constant([ROWS[0]["image"], ROWS[1]["image"], data])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         loaded.signatures["serving_default"](image=images)
 
 
-def test_a_plain_process_answers_the_same(folder, ensemble):
+def test_a_plain_process_gives_equal_results(folder, ensemble):
     served = Classifier(ensemble)
     report = parity.check(served, folder, rows=ROWS, expected=ensemble.predict(ROWS), tolerance=1e-5)
     assert report["rows"] == 4 and report["label_agreement"] == 1.0
 
 
-def test_the_card_has_images_as_requests_hold_them(folder, ensemble):
+def test_the_card_has_images_in_request_format(folder, ensemble):
     large = {"image": encoded(picture(4, height=900, width=900), "BMP"), "row": "large"}
     card.write(folder, Classifier(ensemble), rows=[large, *ROWS], columns={}, metrics={}, measured_on="")
     written = json.loads((folder / card.FILE).read_text())

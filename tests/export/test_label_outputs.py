@@ -1,4 +1,4 @@
-"""What exports that give labels have in common: names of labels and files, examples, and what is refused."""
+"""Exports that predict labels: names of labels and files, examples, and errors."""
 
 from types import SimpleNamespace
 
@@ -46,12 +46,12 @@ def written(folder):
     return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*")}
 
 
-def test_one_member_writes_its_files_under_their_own_names(tmp_path):
+def test_the_files_of_a_single_member_keep_their_names(tmp_path):
     served("x").save_assets(tmp_path)
     assert written(tmp_path) == {"learned.json": "x", "words.txt": "X", "labels.txt": "no\nja, ß\n"}
 
 
-def test_files_of_several_members_have_names_of_their_own(tmp_path):
+def test_the_files_of_several_members_have_distinct_names(tmp_path):
     """A SavedModel keeps no folders of assets: two files of one name would be table.json and table.json_1."""
     served("x", "y").save_assets(tmp_path)
     assert written(tmp_path) == {
@@ -69,7 +69,7 @@ def test_inputs_and_labels_are_known():
 
 
 @pytest.mark.parametrize("label", ["", "a\nb", "a\rb", "a\u2028b"])
-def test_a_label_that_is_no_line_is_refused(label):
+def test_a_label_with_several_lines_is_refused(label):
     with pytest.raises(ExportError, match="cannot be a line of labels.txt"):
         served("x", labels=("fine", label))
 
@@ -80,7 +80,7 @@ def test_every_member_must_compute_in_float32():
         serve(members)
 
 
-def test_an_example_holds_numbers_and_texts():
+def test_an_example_has_numbers_and_texts():
     read = tf.io.parse_single_example(
         example({"age": 39.5, "Straße": "Müller"}),
         {"age": tf.io.FixedLenFeature([], tf.float32), "Straße": tf.io.FixedLenFeature([], tf.string)},

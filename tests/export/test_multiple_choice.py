@@ -1,4 +1,4 @@
-"""An export that chooses: of any number of texts, one of which may be empty and so none."""
+"""The export of multiple choice: any number of choices, without empty choices."""
 
 import keras
 import numpy as np
@@ -58,21 +58,23 @@ def answer(tmp_path_factory):
 
 
 @pytest.mark.parametrize("models", [1, 2])
-def test_it_keeps_the_contract(tmp_path, models):
+def test_contract(tmp_path, models):
     (tmp_path / "export").mkdir()
-    outputs = check_servable_model(ChoicePicker, ensemble(tmp_path, models), ROWS, folder=tmp_path / "export")
+    outputs = check_servable_model(
+        ChoicePicker, ensemble(tmp_path, models), ROWS, folder=tmp_path / "export", litert=models == 2
+    )
     for row, choice, label_id in zip(ROWS, outputs["choice"], outputs["label_id"], strict=True):
         assert choice.decode() == row["choices"][label_id]
     assert outputs["scores"].shape == (3, 5) and (outputs["scores"][1, 2:] == 0).all()
 
 
-def test_an_empty_text_is_no_choice_wherever_it_stands(answer):
+def test_an_empty_text_at_any_index_is_not_a_choice(answer):
     few, more = answer("he", "sits", "runs"), answer("he", "", "sits", "", "runs")
     np.testing.assert_allclose(more["scores"], [0, few["scores"][0], 0, few["scores"][1]], atol=1e-6)
     assert more["choice"] == few["choice"] and more["label_id"] == 2 * few["label_id"] + 1
 
 
-def test_what_a_server_puts_behind_a_row_is_no_choice(answer):
+def test_server_padding_is_not_a_choice(answer):
     few, padded = answer("he", "sits", "runs"), answer("he", "sits", "runs", "sits", "sits")
     np.testing.assert_allclose(padded["scores"], [*few["scores"], 0, 0], atol=1e-6)
 
@@ -83,13 +85,13 @@ def test_a_row_without_a_choice_is_refused(answer, choices):
         answer("he", *choices)
 
 
-def test_of_a_context_of_five_thousand_words_the_end_is_cut_and_not_the_choices(answer):
+def test_a_long_context_is_cut_and_choices_are_kept(answer):
     found = answer("he " * 5000, "sits down", "she runs")
     assert found["truncated"] and found["scores"][0] != found["scores"][1]
     assert not answer("he", "sits down", "she runs")["truncated"]
 
 
-def test_examples_are_classified_alike(answer):
+def test_serialized_examples_have_equal_predictions(answer):
     rows = [{name: row[name] for name in ("context", "choices")} for row in ROWS]
     found = answer.functions["classify"](tf.constant([example(row) for row in rows]))
     assert found["classes"].numpy()[1].tolist() == [b"he", b"runs runs", b"", b"", b""]
@@ -98,7 +100,7 @@ def test_examples_are_classified_alike(answer):
         np.testing.assert_allclose(found["scores"][index][: len(alone)], alone, atol=1e-5)
 
 
-def test_tokens_are_answered_as_their_texts(tmp_path):
+def test_tokens_and_texts_have_equal_predictions(tmp_path):
     served = ChoicePicker(ensemble(tmp_path))
     request = served.request(ROWS)
     functions = served.signatures()

@@ -1,4 +1,4 @@
-"""The fresh process has nothing of tfattn, and says what it cannot run."""
+"""The parity process imports nothing of tfattn, and reports what it cannot run."""
 
 import json
 import shutil
@@ -12,6 +12,12 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tfattn.errors import ExportError
 from tfattn.export import parity
 from tfattn.export.label_outputs import compare_labels
+
+
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch):
+    """Checks in a new process, as outside of tests."""
+    monkeypatch.setattr(parity, "subprocess", subprocess)
 
 
 class Asked:
@@ -43,7 +49,7 @@ def answered(monkeypatch, rows, expected):
     return answered
 
 
-def test_equal_answers_pass(answered):
+def test_equal_predictions_pass(answered):
     assert answered(["a", "b", "c"])["label_agreement"] == 1.0
 
 
@@ -52,7 +58,7 @@ def test_a_label_of_another_name_fails(answered):
         answered(["a", "b", "c"], label=["z"] * 4)
 
 
-def test_scores_that_are_no_numbers_fail(answered):
+def test_nan_scores_fail(answered):
     with pytest.raises(ExportError, match="on 4 of 4 rows"):
         answered(["a", "b", "c"], scores=np.full((4, 3), np.nan).tolist())
 
@@ -62,7 +68,7 @@ def test_scores_of_another_shape_fail(answered):
         answered(["a", "b", "c"], scores=np.zeros((4, 2)).tolist())
 
 
-def test_the_worker_does_not_find_tfattn():
+def test_the_worker_cannot_import_tfattn():
     head, tensorflow, _ = parity.WORKER.read_text().partition("import tensorflow")
     assert tensorflow
     script = head + "import tfattn"
@@ -70,7 +76,10 @@ def test_the_worker_does_not_find_tfattn():
     assert "import of tfattn halted" in ended.stderr
 
 
-def test_an_unknown_operation_is_named(exported, tmp_path, rows, expected):
+def test_a_new_process_agrees_and_names_an_unknown_operation(exported, tmp_path, rows, expected):
+    labels = [*dict.fromkeys(row["label"] for row in rows)]
+    report = parity.check(Asked(labels), exported, rows=rows, expected=expected, tolerance=1e-5)
+    assert report["label_agreement"] == 1.0
     shutil.copytree(exported, tmp_path / "export")
     path = tmp_path / "export/saved_model.pb"
     saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
@@ -80,7 +89,7 @@ def test_an_unknown_operation_is_named(exported, tmp_path, rows, expected):
         parity.check(Asked(["a", "b", "c"]), tmp_path / "export", rows=rows, expected=expected, tolerance=1e-5)
 
 
-def test_what_does_not_load_is_one_message(tmp_path, rows, expected):
+def test_a_model_that_cannot_be_loaded_is_reported(tmp_path, rows, expected):
     (tmp_path / "saved_model.pb").write_bytes(b"\xff\xff")
     with pytest.raises(ExportError, match="does not run in a plain TensorFlow") as caught:
         parity.check(Asked(["a"]), tmp_path, rows=rows, expected=expected, tolerance=1e-5)

@@ -1,4 +1,4 @@
-"""An export that answers questions: answers stand in the context, however long, in any company."""
+"""The export of question answering: answers are spans of contexts of any length, independent of the batch."""
 
 import functools
 
@@ -50,10 +50,10 @@ def tokenizer(wordpiece):
         pytest.param(WINDOWS, 0, marks=pytest.mark.slow),
     ],
 )
-def test_it_keeps_the_contract(task, tokenizer, tmp_path, options, unanswerable):
+def test_contract(task, tokenizer, tmp_path, options, unanswerable):
     point = OperatingPoint(0.1, {}) if unanswerable else None
     ensemble = TrainedEnsemble([(tokenizer(**options), task(unanswerable))], operating_point=point)
-    outputs = check_servable_model(AnswerFinder, ensemble, ROWS, folder=tmp_path)
+    outputs = check_servable_model(AnswerFinder, ensemble, ROWS, folder=tmp_path, litert=options is WINDOWS)
     for row, (_, context) in enumerate(PAIRS):
         start, end = outputs["start"][row], outputs["end"][row]
         assert outputs["answer"][row].decode() == context[start:end]
@@ -61,7 +61,7 @@ def test_it_keeps_the_contract(task, tokenizer, tmp_path, options, unanswerable)
     assert ((outputs["score"] > 0) & (outputs["score"] <= 1)).all()
 
 
-def test_several_answers_come_best_first(task, tokenizer):
+def test_several_answers_are_sorted(task, tokenizer):
     served = AnswerFinder(TrainedEnsemble([(tokenizer(), task())]))
     questions, contexts = (tf.constant(column) for column in zip(*PAIRS, strict=True))
     functions = served.signatures()
@@ -75,7 +75,7 @@ def test_several_answers_come_best_first(task, tokenizer):
     assert functions["serving_default"](questions[:1], tf.constant([""]))["answer"].numpy().tolist() == [b""]
 
 
-def test_a_context_of_five_thousand_words_is_read_to_its_end(task, tokenizer):
+def test_a_context_of_five_thousand_words_is_read_completely(task, tokenizer):
     served = AnswerFinder(TrainedEnsemble([(tokenizer(doc_stride=6, max_query_length=3), task())]))
     context = "in " * 5000 + "helsin"
     found = served.signatures()["serving_default"](tf.constant(["who"]), tf.constant([context]))
@@ -93,7 +93,7 @@ def test_logits_are_those_of_the_trained_model(task, tokenizer):
     np.testing.assert_allclose(found["end_logits"], made(tokens)["logits"][:, :, 1], atol=1e-5)
 
 
-def test_one_text_alone_is_refused():
+def test_a_single_text_is_refused():
     with pytest.raises(
         ExportError, match=r"expected `data.preprocessing.fields: \[question, context\]`, received text"
     ):

@@ -1,4 +1,4 @@
-"""An export is whole, checked and the newest, or it is not there at all."""
+"""A SavedModel version is complete, verified and the newest, or does not exist."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from tfattn.serving.client import local
 @pytest.fixture
 def quick(monkeypatch):
     """Leaves out the model and its checks, where a test is about the folders around it."""
-    monkeypatch.setattr(saved_model, "_save", lambda served, folder: (folder / "saved_model.pb").write_text("model"))
+    monkeypatch.setattr(saved_model, "_save", lambda served, folder, _: (folder / "saved_model.pb").write_text("model"))
     monkeypatch.setattr(saved_model, "_operations", lambda folder: [])
     monkeypatch.setattr(saved_model.warmup, "write", lambda *_, **__: None)
     monkeypatch.setattr(parity, "check", lambda served, folder, **_: {"rows": 0})
@@ -38,13 +38,12 @@ def write(served, rows, expected, tmp_path):
 
 
 def list_files(folder: Path) -> list[str]:
-    """All files below a folder but those of locks."""
-    return sorted(
-        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != ".lock"
-    )
+    """All files below a folder, but not its locks."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".flock")
+    return sorted(str(path.relative_to(folder)) for path in files)
 
 
-def test_a_version_has_what_servers_and_people_look_for(exported):
+def test_a_version_has_all_files(exported):
     assert exported.parts[-3:] == ("saved_models", "reports", "1")
     assert list_files(exported) == [
         "assets.extra/card.json",
@@ -67,7 +66,7 @@ def test_a_version_has_what_servers_and_people_look_for(exported):
     assert (exported / "assets/labels.txt").read_text() == "Leak\nÉlectronique\n机械\n"
     assert (exported / "assets.extra/config.yaml").read_text() == "name: reports\n"
     assert "FastWordpieceTokenizeWithOffsets" in (exported / "assets.extra/operations.txt").read_text()
-    assert not [path for path in exported.parent.iterdir() if path.name not in ("1", ".lock")]
+    assert list(exported.parent.iterdir()) == [exported]  # nothing but versions
 
 
 def test_signatures_have_the_methods_that_tf_serving_looks_for(exported):
@@ -81,7 +80,7 @@ def test_signatures_have_the_methods_that_tf_serving_looks_for(exported):
     assert fingerprint.saved_model_checksum
 
 
-def test_the_report_says_how_it_compares(exported, rows):
+def test_the_report_has_the_parity_results(exported, rows):
     report = json.loads((exported / "assets.extra/parity.json").read_text())
     assert report["rows"] == len(rows)
     assert report["label_agreement"] == 1.0
@@ -89,7 +88,7 @@ def test_the_report_says_how_it_compares(exported, rows):
     assert report["tensorflow"] == tf.__version__
 
 
-def test_an_export_that_answers_otherwise_does_not_appear(write, expected, tmp_path, quick, monkeypatch):
+def test_an_export_with_other_predictions_is_not_published(write, expected, tmp_path, quick, monkeypatch):
     write()
     before = list_files(tmp_path)
     monkeypatch.undo()
@@ -114,14 +113,14 @@ def test_an_interrupted_export_leaves_nothing(error, write, tmp_path, quick, mon
     assert list_files(tmp_path) == []
 
 
-def test_what_a_killed_export_left_is_removed_by_the_next(write, tmp_path, quick):
+def test_leftovers_of_a_killed_export_are_removed(write, tmp_path, quick):
     left = tmp_path / "models/reports/.7.abcd.unfinished/new"
     left.mkdir(parents=True)
     write()
     assert not left.parent.exists()
 
 
-def test_a_version_is_found_by_what_it_is_made_of(write, tmp_path, quick, capsys):
+def test_a_version_is_identified_by_its_inputs(write, tmp_path, quick, capsys):
     section = Export(folder=str(tmp_path / "models"))
     assert saved_model.find_export("reports", section, "a") is None
     first, second, third = (write(made_of=made_of) for made_of in "aba")
@@ -131,7 +130,7 @@ def test_a_version_is_found_by_what_it_is_made_of(write, tmp_path, quick, capsys
     assert f"skipped a damaged export: {third}/saved_model.pb" in capsys.readouterr().err
 
 
-def test_what_a_killed_export_did_not_come_to_is_done_for_the_version_that_stands(write, tmp_path, quick):
+def test_remaining_steps_of_a_killed_export_are_completed(write, tmp_path, quick):
     for number in range(3):
         newest = write(made_of=str(number))
     (tmp_path / "models/models.config").unlink()
@@ -140,7 +139,7 @@ def test_what_a_killed_export_did_not_come_to_is_done_for_the_version_that_stand
     assert 'name: "reports"' in (tmp_path / "models/models.config").read_text()
 
 
-def test_old_versions_stay_up_to_a_number(write, quick):
+def test_old_versions_are_kept_up_to_a_limit(write, quick):
     for _ in range(4):
         newest = write(keep=2)
     assert list(files.numbered(newest.parent)) == [3, 4]
@@ -148,23 +147,23 @@ def test_old_versions_stay_up_to_a_number(write, quick):
     assert list(files.numbered(newest.parent)) == [1, 3, 4]
 
 
-def test_a_version_that_stands_is_not_written_again(write, quick):
+def test_an_existing_version_is_not_rewritten(write, quick):
     write(version=7)
     with pytest.raises(ExportError, match="expected a free number, such as 8, received 7"):
         write(version=7)
 
 
-def test_a_timestamp_is_newer_than_whatever_stands(write, quick):
+def test_a_timestamp_is_newer_than_existing_versions(write, quick):
     future = write(version=4_000_000_000)
     assert write(version="timestamp").name == str(int(future.name) + 1)
 
 
-def test_two_exports_of_one_model_do_not_meet(write, tmp_path, quick):
+def test_concurrent_exports_of_a_model_do_not_conflict(write, tmp_path, quick):
     with files.lock(tmp_path / "models/reports"), pytest.raises(TfattnError, match="another process is at work"):
         write()
 
 
-def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_by_the_export(write, tmp_path, monkeypatch):
     def full(*_, **__):
         raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
 
@@ -174,19 +173,19 @@ def test_a_disk_that_takes_no_more_is_one_message(write, tmp_path, monkeypatch):
     assert list_files(tmp_path) == []
 
 
-def test_there_must_be_rows_to_compare(served, tmp_path):
+def test_parity_requires_rows(served, tmp_path):
     with pytest.raises(ExportError, match="no validation row"):
         export(served, name="x", section=Export(folder=str(tmp_path)), rows=[], expected={}, config="")
 
 
-def test_an_export_that_has_lost_its_manifest_does_not_answer(exported, tmp_path):
+def test_an_export_without_its_manifest_is_refused(exported, tmp_path):
     shutil.copytree(exported, tmp_path / "1")
     (tmp_path / "1/manifest.json").unlink()
     with pytest.raises(DataError, match=r"1/manifest.json: the file is missing. Copy the version's whole folder"):
         local.load(str(tmp_path / "1"))
 
 
-def test_what_is_exported_answers_new_rows(exported, rows, expected):
+def test_an_export_predicts_new_rows(exported, rows, expected):
     loaded = local.load("reports", exported.parent.parent)
     answers = loaded.predict(rows)
     assert [answer["label_id"] for answer in answers] == expected["label_ids"].tolist()

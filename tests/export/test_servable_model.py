@@ -82,15 +82,21 @@ APART = {
 
 
 ROWS = {text_model: (TEXTS, 1), table_model: (TABLE, 2), translator: (PAIRS, 1)}
-CASES = [(name, model) for name in TARGETS for model in (text_model, table_model)] + [("translation", translator)]
+CASES = [("classification", text_model), *((name, table_model) for name in TARGETS), ("translation", translator)]
+# Of these, both sides are in a case above.
+COMBINED = [pytest.param(name, text_model, marks=pytest.mark.slow) for name in TARGETS if name != "classification"]
 
 
-@pytest.mark.parametrize(("name", "model"), CASES)
-def test_it_keeps_the_contract(name, model, tmp_path):
+@pytest.mark.parametrize(("name", "model"), [*CASES, *COMBINED])
+def test_contract(name, model, tmp_path):
     rows, models = ROWS[model]
     (tmp_path / "export").mkdir()
     outputs = check_servable_model(
-        registry.find("served", name), ensemble(name, model, tmp_path, models), rows, folder=tmp_path / "export"
+        registry.find("served", name),
+        ensemble(name, model, tmp_path, models),
+        rows,
+        folder=tmp_path / "export",
+        litert=model is text_model or name == "regression",
     )
     if name == "regression":
         assert outputs["prediction"].shape == (len(rows),) and np.ptp(outputs["prediction"]) > 0
@@ -100,10 +106,10 @@ def test_it_keeps_the_contract(name, model, tmp_path):
         assert ("probability" in outputs) == (model is table_model)
 
 
-def test_every_export_is_held_to_the_contract():
+def test_every_export_has_a_contract_test():
     assert {name for name, _ in CASES} | APART.keys() == set(registry.names("served"))
 
 
 @pytest.mark.parametrize("name", APART)
-def test_it_is_held_to_the_contract_elsewhere(name):
+def test_the_contract_is_checked_elsewhere(name):
     assert "check_servable_model(" in Path(__file__).with_name(f"test_{APART[name]}.py").read_text()

@@ -1,4 +1,4 @@
-"""What a model server reads about the folder."""
+"""Configuration files for model servers."""
 
 from google.protobuf import text_format
 from tensorflow_serving.config import model_server_config_pb2
@@ -18,7 +18,7 @@ def test_every_model_with_a_version_is_listed(tmp_path):
     assert (tmp_path / "models.config").read_text() == text
 
 
-def test_batching_parameters_are_yours_once_written(tmp_path):
+def test_existing_batching_parameters_are_kept(tmp_path):
     serving_config.write(tmp_path, served_from="/models")
     path = tmp_path / "batching_parameters.txt"
     assert "max_batch_size { value: 32 }" in path.read_text()

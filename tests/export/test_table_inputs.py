@@ -1,4 +1,4 @@
-"""An export of a table takes named columns, answers as the models did together, and says what it does not take."""
+"""An export of a table has named columns, equals the ensemble, and reports invalid inputs."""
 
 import json
 import math
@@ -57,7 +57,7 @@ def classifier(members, **options):
 # Answers.
 
 
-def test_it_answers_as_the_models_do_together(answer, table_members, table_rows, ask_members):
+def test_the_export_equals_the_ensemble(answer, table_members, table_rows, ask_members):
     answers, expected = answer(*map(as_sent, table_rows)), ask_members(table_members, table_rows)
     assert {name: value.dtype for name, value in answers.items()} == {
         "label": object,
@@ -77,14 +77,14 @@ def test_it_answers_as_the_models_do_together(answer, table_members, table_rows,
     assert not any(answers["outside_training_range"]) and not any(answers["unknown_categories"])
 
 
-def test_two_members_answer_their_mean(answer, table_members, table_rows, ask_members):
+def test_two_members_predict_their_mean(answer, table_members, table_rows, ask_members):
     one, other = (ask_members([member], table_rows)["scores"] for member in table_members)
     assert np.abs(one - other).max() > 0.1
     np.testing.assert_allclose(answer(*map(as_sent, table_rows))["scores"], (one + other) / 2, atol=1e-6)
 
 
 @pytest.mark.parametrize("count", [0, 1, 33])
-def test_any_number_of_rows_is_answered(answer, table_rows, count):
+def test_any_number_of_rows_is_predicted(answer, table_rows, count):
     rows = [as_sent(table_rows[number % len(table_rows)]) for number in range(count)]
     answers = answer(*rows)
     assert {len(value) for value in answers.values()} == {count}
@@ -94,20 +94,20 @@ def test_any_number_of_rows_is_answered(answer, table_rows, count):
         np.testing.assert_allclose(answers["scores"][:5], alone, atol=1e-6)
 
 
-def test_serialized_examples_are_classified_alike(loaded_table, answer, table_rows):
+def test_serialized_examples_give_equal_predictions(loaded_table, answer, table_rows):
     rows = [as_sent(row) for row in table_rows]
     classified = loaded_table.signatures["classify"](inputs=tf.constant([example(row) for row in rows]))
     np.testing.assert_array_equal(classified["scores"], answer(*rows)["scores"])
     assert [[label.decode() for label in row] for row in classified["classes"].numpy()] == [LABELS] * len(rows)
 
 
-def test_an_example_that_lacks_a_column_is_refused(loaded_table):
+def test_an_example_without_a_column_is_refused(loaded_table):
     lacking = example({name: value for name, value in ROW.items() if name != "hours-per-week"})
     with pytest.raises(tf.errors.InvalidArgumentError, match="hours-per-week"):
         loaded_table.signatures["classify"](inputs=tf.constant([example(ROW), lacking]))
 
 
-def test_essential_features_are_answered_where_a_model_has_them():
+def test_essential_features_are_returned_if_a_model_has_them():
     rows = [{f"c{column}": str((7 * row + 3 * column) % 11) for column in range(14)} for row in range(9)]
     table = TableColumns(numeric=tuple(rows[0]), scaling="none")
     table.fit(rows)
@@ -134,7 +134,7 @@ def test_the_threshold_of_an_operating_point_decides_the_label(make_member, tabl
         np.testing.assert_allclose(answers["probability"], scores, atol=1e-6)
 
 
-def test_where_no_label_is_the_positive_one_the_probability_is_that_of_the_answer(make_member, table_rows):
+def test_without_a_positive_label_the_probability_is_that_of_the_prediction(make_member, table_rows):
     served = classifier([make_member(3, num_classes=3)])
     answers = served.signatures()["serving_default"](
         *(tf.constant(values) for values in served.request(table_rows).values())
@@ -145,7 +145,7 @@ def test_where_no_label_is_the_positive_one_the_probability_is_that_of_the_answe
 # What is not as it was in training.
 
 
-def test_missing_numbers_are_answered(answer, table_rows, table_members, ask_members):
+def test_missing_numbers_are_predicted(answer, table_rows, table_members, ask_members):
     rows = [{**table_rows[0], "hours-per-week": text} for text in ("?", "20")]
     answers = answer(*map(as_sent, rows))
     np.testing.assert_allclose(answers["scores"], ask_members(table_members, rows)["scores"], atol=1e-6)
@@ -157,7 +157,7 @@ def test_missing_numbers_are_answered(answer, table_rows, table_members, ask_mem
     ("column", "value"), [("age", math.inf), ("hours-per-week", -math.inf), ("Score.BG", math.inf)]
 )
 @pytest.mark.parametrize("signature", ["serving_default", "classify"])
-def test_what_is_no_number_is_refused_with_row_and_column(loaded_table, column, value, signature):
+def test_invalid_numbers_are_refused_with_row_and_column_by_the_export(loaded_table, column, value, signature):
     rows = [ROW, ROW, {**ROW, column: value}, ROW]
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"the column `{column}` holds no finite number in row 3"):
         if signature == "classify":
@@ -182,7 +182,7 @@ def test_what_is_no_number_is_refused_with_row_and_column(loaded_table, column, 
         ({"work_class": "", "age": -5.0}, "age", ""),
     ],
 )
-def test_what_no_training_row_had_is_named(answer, change, outside, unknown):
+def test_unseen_values_are_named(answer, change, outside, unknown):
     answers = answer(ROW, {**ROW, **change})
     assert [value.decode() for value in answers["outside_training_range"]] == ["", outside]
     assert [value.decode() for value in answers["unknown_categories"]] == ["", unknown]
@@ -257,7 +257,7 @@ def test_names_that_an_export_cannot_keep_are_refused(columns, message):
 
 
 @pytest.mark.parametrize("columns", [["1st", "a.b", "name"], ["inputs", "training", "UPPER-lower_9."]])
-def test_other_names_are_kept_to_the_letter(columns, tmp_path):
+def test_other_names_are_kept_exactly(columns, tmp_path):
     """What is refused above is what TensorFlow refuses or renames, and no more."""
 
     class Sum(tf.Module):

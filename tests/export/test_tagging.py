@@ -1,4 +1,4 @@
-"""A tagger's export: entities as they stand in the text, repaired, in any company."""
+"""The export of a tagger: entities of the text, aligned to words, independent of the batch."""
 
 import functools
 
@@ -33,9 +33,11 @@ def tokenizer(wordpiece):
 
 
 @pytest.mark.parametrize("options", [{}, {"max_length": 6, "doc_stride": 2}])
-def test_it_keeps_the_contract(task, tokenizer, tmp_path, options):
+def test_contract(task, tokenizer, tmp_path, options):
     reads = tokenizer(**options)
-    outputs = check_servable_model(Tagger, TrainedEnsemble([(reads, task(1)), (reads, task(2))]), ROWS, folder=tmp_path)
+    outputs = check_servable_model(
+        Tagger, TrainedEnsemble([(reads, task(1)), (reads, task(2))]), ROWS, folder=tmp_path, litert=bool(options)
+    )
     assert {name: value.dtype for name, value in outputs.items() if name not in ("entities", "labels")} == {
         "start": np.int32,
         "end": np.int32,
@@ -69,7 +71,7 @@ class Said(Tagger):
         return {**positions, "label_ids": label_ids, "scores": tf.one_hot(label_ids, 5) * 0.5}
 
 
-def test_entities_are_repaired_and_stand_in_the_text(task, tokenizer):
+def test_entities_are_aligned_to_words_of_the_text(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
     # I after O begins; I of another type begins; B after I begins anew; the words of U.N. are four.
     served.label_ids = [[0, 2, 0], [4, 1, 2, 2, 2, 0, 3, 2, 1, 2, 2], [], [2, 3, 4]]
@@ -88,7 +90,7 @@ def test_entities_are_repaired_and_stand_in_the_text(task, tokenizer):
     np.testing.assert_allclose(found["score"].numpy()[1], [0.5] * 4)
 
 
-def test_bytes_that_are_no_utf8_count_as_one_character_each(task, tokenizer):
+def test_invalid_utf8_bytes_count_as_one_character_each(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
     served.label_ids = [[0, 1]]
     found = served.signatures()["serving_default"](tf.constant([b"in\xff \xe2\x82 Rome"]))
@@ -96,7 +98,7 @@ def test_bytes_that_are_no_utf8_count_as_one_character_each(task, tokenizer):
     assert (found["start"].numpy().tolist(), found["end"].numpy().tolist()) == ([[6]], [[10]])
 
 
-def test_texts_without_spaces_stay_as_they_are(task, tokenizer):
+def test_texts_without_spaces_are_unchanged(task, tokenizer):
     served = Said(TrainedEnsemble([(tokenizer(), task(1))]))
     served.label_ids = [[0, 1, 2, 0, 3]]  # a run of Latin letters is one word, next to characters that are one each
     found = served.signatures()["serving_default"](tf.constant(["海海Ｒome\u3000海。n"]))

@@ -1,4 +1,4 @@
-"""An export answers by names, any batch, and padding changes nothing."""
+"""An export of texts: named outputs, any batch size, independence of padding."""
 
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ def texts(rows):
     return tf.constant([row["text"] for row in rows])
 
 
-def test_text_is_answered_by_name_and_type(loaded, rows, expected):
+def test_outputs_have_names_and_types(loaded, rows, expected):
     answers = loaded.signatures["serving_default"](text=texts(rows))
     assert {name: value.dtype for name, value in answers.items()} == {
         "label": tf.string,
@@ -30,7 +30,7 @@ def test_text_is_answered_by_name_and_type(loaded, rows, expected):
     assert len(set(named)) > 1
 
 
-def test_no_row_gives_no_answer_and_empty_text_gives_one(loaded):
+def test_no_rows_give_no_predictions_and_empty_text_gives_one(loaded):
     for signature in ("serving_default", "features"):
         answers = loaded.signatures[signature](text=tf.constant([], tf.string))
         assert all(len(value) == 0 for value in answers.values())
@@ -38,7 +38,7 @@ def test_no_row_gives_no_answer_and_empty_text_gives_one(loaded):
     assert np.isclose(np.sum(answers["scores"]), 1.0, atol=1e-6)
 
 
-def test_a_row_is_answered_alike_in_any_company(loaded, rows):
+def test_predictions_do_not_depend_on_the_batch(loaded, rows):
     answer = loaded.signatures["serving_default"]
     together = answer(text=texts(rows))["scores"]
     alone = np.concatenate([answer(text=texts([row]))["scores"] for row in rows])
@@ -57,13 +57,13 @@ def test_serialized_examples_are_classified(loaded, rows, expected):
     assert [label.decode() for label in answers["classes"][0].numpy()] == ["Leak", "Électronique", "机械"]
 
 
-def test_features_are_what_the_head_reads(loaded, task, served, rows):
+def test_features_are_the_inputs_of_the_head(loaded, task, served, rows):
     encoded = loaded.signatures["features"](text=texts(rows))["encoded"]
     assert encoded.shape == (len(rows), 8)
     np.testing.assert_allclose(encoded, task.encode(served.input_side.tokens({"text": texts(rows)})), atol=1e-6)
 
 
-def test_tokens_are_answered_as_text_whatever_stands_at_padding(loaded, served, rows, expected):
+def test_token_inputs_equal_text_for_any_padding_value(loaded, served, rows, expected):
     tokens = {name: value.numpy() for name, value in served.input_side.tokens({"text": texts(rows)}).items()}
     padding = tokens["padding_mask"] == 0
     assert padding.any()
@@ -73,7 +73,7 @@ def test_tokens_are_answered_as_text_whatever_stands_at_padding(loaded, served, 
     np.testing.assert_allclose(answers["scores"], expected["scores"], atol=1e-6)
 
 
-def test_tokens_are_told_from_a_servers_own_padding(loaded, served, rows, expected):
+def test_tokens_are_distinguished_from_server_padding(loaded, served, rows, expected):
     """TF Serving pads each input of a request, the mask too, with that input's first element."""
     requests = [served.input_side.tokens({"text": texts(some)}) for some in (rows[:1], rows[1:])]
     batch = {name: tf.concat([_padded(request[name], 16) for request in requests], 0) for name in requests[0]}
@@ -85,7 +85,7 @@ def _padded(values, length):
     return tf.pad(values, [[0, 0], [0, length - values.shape[1]]], constant_values=int(values[0, 0]))
 
 
-def test_a_text_that_is_cut_is_flagged(loaded, pair):
+def test_cut_texts_are_flagged(loaded, pair):
     answers = loaded.signatures["serving_default"](text=tf.constant(["noise " * 14, "noise " * 15, "x" * 10_000, ""]))
     assert answers["truncated"].numpy().tolist() == [False, True, False, False]  # the third is one unknown word
     both = pair.signatures()["serving_default"](tf.constant(["noise " * 7] * 2), tf.constant(["it " * 6, "it " * 7]))

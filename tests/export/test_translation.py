@@ -1,4 +1,4 @@
-"""An exported translator writes what its model writes, whatever else stands in the batch, and says what it cut."""
+"""The export of a translator: translations are independent of the batch, and cut texts are flagged."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def ask():
     return ask
 
 
-def test_text_is_answered_by_name_and_type(ask):
+def test_outputs_have_names_and_types(ask):
     answers = ask("serving_default", TEXTS)
     assert {name: value.dtype for name, value in answers.items()} == {
         "text": object,
@@ -61,7 +61,7 @@ def test_text_is_answered_by_name_and_type(ask):
     assert len(set(answers["text"])) > 1 and not answers["truncated"].any()
 
 
-def test_the_best_of_several_is_the_default(ask):
+def test_the_best_translation_is_the_default(ask):
     several, best = ask("n_best", TEXTS), ask("serving_default", TEXTS)
     assert several["text"].shape == (len(TEXTS), 2)
     assert np.all(np.diff(several["score"]) <= 0)
@@ -70,13 +70,13 @@ def test_the_best_of_several_is_the_default(ask):
 
 
 @pytest.mark.parametrize("signature", ["serving_default", "n_best", "alignment"])
-def test_a_row_is_answered_alike_in_any_company(ask, signature):
+def test_predictions_do_not_depend_on_the_batch(ask, signature):
     together = ask(signature, TEXTS)
     for row, text in enumerate(TEXTS):
         assert np.array_equal(ask(signature, [text])["text"][0], together["text"][row])
 
 
-def test_no_row_gives_no_answer_and_empty_text_gives_one(ask):
+def test_no_rows_give_no_predictions_and_empty_text_gives_one(ask):
     assert all(len(value) == 0 for value in ask("serving_default", []).values())
     for nothing in ("", "  ", "\u200b"):
         answers = ask("serving_default", [nothing, "red"])
@@ -86,7 +86,7 @@ def test_no_row_gives_no_answer_and_empty_text_gives_one(ask):
     assert ask("alignment", [""])["tokens"].shape == (1, 0)
 
 
-def test_an_alignment_names_its_tokens_and_shares_one_among_those_of_the_source(ask):
+def test_an_alignment_has_token_names_and_rows_that_sum_to_1(ask):
     answers = ask("alignment", TEXTS)
     assert [token.decode() for token in answers["source_tokens"][0] if token] == ["▁red", "▁green", "</s>"]
     assert answers["alignment"].shape == (*answers["tokens"].shape, answers["source_tokens"].shape[1])
@@ -96,7 +96,7 @@ def test_an_alignment_names_its_tokens_and_shares_one_among_those_of_the_source(
     assert not answers["alignment"][padded[:, None, :] & written[:, :, None]].any()
 
 
-def test_what_is_too_long_is_cut_and_flagged_or_refused(ask):
+def test_too_long_texts_are_cut_and_flagged_or_refused(ask):
     texts = ["red", "red " * LONGEST]
     answers = ask("serving_default", texts)
     assert answers["truncated"].tolist() == [False, True]
@@ -107,7 +107,7 @@ def test_what_is_too_long_is_cut_and_flagged_or_refused(ask):
         strict(tf.constant(texts))
 
 
-def test_a_model_that_does_not_attend_has_no_alignment():
+def test_a_model_without_attention_has_no_alignment():
     plain = task(lambda **sizes: RnnEncoderDecoder(wiring="plain", embedding_dim=8, **sizes))
     assert sorted(translator(plain).signatures()) == ["n_best", "serving_default"]
 

@@ -1,4 +1,4 @@
-"""The warm-up asks what users will: every signature, short and long."""
+"""Warm-up requests cover every signature, and short and long inputs."""
 
 import numpy as np
 import tensorflow as tf
@@ -8,7 +8,7 @@ from tfattn.export import warmup
 from tfattn.export.warmup import sample_each_length
 
 
-def test_every_request_runs_and_every_length_is_there(exported, loaded, served):
+def test_every_request_runs_and_all_lengths_are_covered(exported, loaded, served):
     records = tf.data.TFRecordDataset(str(exported / warmup.FILE)).as_numpy_iterator()
     logs = [prediction_log_pb2.PredictionLog.FromString(record) for record in records]
     assert 0 < len(logs) <= 1000
@@ -34,7 +34,7 @@ def test_every_request_runs_and_every_length_is_there(exported, loaded, served):
     assert max(lengths) == 16
 
 
-def test_pairs_are_asked_too(pair):
+def test_pairs_are_warmed_up(pair):
     def lengths(fields):
         return np.sum(pair.input_side.tokens(fields)["padding_mask"], axis=1)
 

@@ -1,4 +1,4 @@
-"""Exported ELMos tell the vectors that were trained, of every word, whatever else is asked."""
+"""The export of an ELMo returns the trained vectors of each word, independent of the batch."""
 
 import keras
 import pytest
@@ -23,7 +23,7 @@ def ensemble():
     return TrainedEnsemble([(words, task)])
 
 
-def test_it_keeps_the_contract(ensemble, tmp_path):
+def test_contract(ensemble, tmp_path):
     served = WordFeatures(ensemble)
     outputs = check_servable_model(
         WordFeatures, ensemble, ROWS, folder=tmp_path, expected=served.ensemble.predict(ROWS)

@@ -1,4 +1,4 @@
-"""Exported word vectors are those that were trained, and tell the same neighbors as in memory."""
+"""Exported word vectors and their neighbors equal those in memory."""
 
 import keras
 import numpy as np
@@ -60,13 +60,13 @@ def same(found, expected):
     np.testing.assert_allclose([score for _, score in found], [score for _, score in expected], atol=1e-5)
 
 
-def test_it_keeps_the_contract(ensemble, tmp_path):
+def test_contract(ensemble, tmp_path):
     expected = WordLookup(ensemble).ensemble.predict(ROWS)
     outputs = check_servable_model(WordLookup, ensemble, ROWS, folder=tmp_path, expected=expected)
     assert (tmp_path / "1/assets/vocabulary.tsv").is_file() and outputs["vector"].shape == (3, 6)
 
 
-def test_words_are_found_however_they_are_written(served, vectors):
+def test_words_are_normalized_before_lookup(served, vectors):
     answer = asked(served, "serving_default", word=["King", "STRASSE", "straße ", "elephant", ""])
     assert answer["known"].tolist() == [True, False, True, False, False]
     assert answer["count"].tolist() == [7, 0, 3, 0, 0]
@@ -74,7 +74,7 @@ def test_words_are_found_however_they_are_written(served, vectors):
     assert not answer["vector"][1].any()
 
 
-def test_neighbors_are_those_in_memory(served, vectors):
+def test_neighbors_equal_those_in_memory(served, vectors):
     answer = asked(served, "neighbors", word=["king", "snow"], k=3)
     for row, word in enumerate(("king", "snow")):
         same(pairs(answer, row), vectors.neighbors(word, k=3))
@@ -82,7 +82,7 @@ def test_neighbors_are_those_in_memory(served, vectors):
     same(pairs(everything, 0), vectors.neighbors("king", k=7))
 
 
-def test_analogies_are_those_in_memory(served, vectors):
+def test_analogies_equal_those_in_memory(served, vectors):
     sums = {"positive": [["king", "woman"], ["rain", ""]], "negative": [["", "man"], ["snow", ""]]}
     answer = asked(served, "analogy", **sums, k=2)
     same(pairs(answer, 0), vectors.analogy(["king", "woman"], ["man"], k=2))
@@ -105,7 +105,7 @@ def test_no_words_have_no_neighbors(served):
         ("analogy", {"positive": [["king"], [""]], "negative": [["man"], [""]]}, "row 2 has no word"),
     ],
 )
-def test_what_has_no_answer_is_refused_in_words(served, signature, inputs, message):
+def test_invalid_queries_are_refused(served, signature, inputs, message):
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         asked(served, signature, **inputs)
 
@@ -118,7 +118,7 @@ def opened(served, folder):
     return open_vectors("words", folder)
 
 
-def test_an_export_is_opened_as_what_was_trained(served, vectors, tmp_path):
+def test_an_export_has_the_trained_vectors(served, vectors, tmp_path):
     assert [question["word"] for question in served.questions([])] == WORDS
     found = opened(served, tmp_path)
     assert list(found.words) == WORDS and found.counts.tolist() == [*COUNTS]

@@ -18,15 +18,15 @@ ENDINGS = [["begin", "a"], ["begin", "b"], ["begin", "c"]]
         (["c"], []),
     ],
 )
-def test_a_value_is_a_text_or_texts_without_empty_ones_at_the_end(columns, value):
+def test_a_value_is_a_text_or_texts_without_trailing_empty_texts(columns, value):
     assert value_of(columns, ROW.get) == value
 
 
-def test_columns_are_names_whatever_they_are_written_as():
+def test_column_numbers_are_converted_to_names():
     assert as_columns([1, [2, "x"]]) == ["1", ["2", "x"]]
     assert list(columns_in(ENDINGS)) == ["begin", "a", "begin", "b", "begin", "c"]
 
 
-def test_lists_become_equally_long_and_texts_stay():
+def test_lists_are_padded_and_texts_unchanged():
     assert even([["a"], [], ["b", "c"]]) == [["a", ""], ["", ""], ["b", "c"]]
     assert even(["a", ""]) == ["a", ""]

@@ -1,4 +1,4 @@
-"""Columns of words and tags: sentences, documents, delimiters, parts, and what is wrong with a file."""
+"""CoNLL files: sentences, documents, delimiters, parts, and errors."""
 
 from itertools import islice
 
@@ -56,7 +56,7 @@ ROWS = [("EU rejects German", "B-ORG O B-MISC", 3), ("Bonn Paris", "B-LOC B-LOC"
         TEXT.replace("\n\n", "\n \t\n"),
     ],
 )
-def test_a_row_is_a_sentence_with_the_line_on_which_it_begins(write, text):
+def test_a_row_is_a_sentence_located_by_its_first_line(write, text):
     assert read(write(text)) == ROWS
 
 
@@ -68,7 +68,7 @@ def test_other_columns_encodings_and_delimiters(write):
     assert row.fields == {"text": "海 \u00a0", "tags": ["O", "O"], "pos": ["O", "O"]}
 
 
-def test_without_spaces_each_character_has_a_tag(write):
+def test_languages_without_spaces_have_a_tag_per_character(write):
     source = write("京 B-LOC\n大 I-LOC\n在 O\n\n北京 B-LOC\n1998 O\n", scheme="iob2", spaces=False)
     assert read(source) == [("京大在", "B-LOC I-LOC O", 1), ("北京1998", "B-LOC I-LOC O O O O", 5)]
     source = write(
@@ -104,7 +104,7 @@ def test_parts_together_are_the_whole(write, monkeypatch, size):
         (b"a\xff O\n", "not.*utf-8"),
     ],
 )
-def test_what_is_wrong_is_located(write, text, message):
+def test_invalid_rows_are_located(write, text, message):
     with pytest.raises(DataError, match=message):
         read(write(text))
 
@@ -114,7 +114,7 @@ def test_a_file_of_another_scheme_is_reported(write):
         read(write(TEXT, scheme="iob2"))
 
 
-def test_a_column_that_is_not_there_is_reported(write):
+def test_a_missing_column_is_reported(write):
     with pytest.raises(DataError, match="train:1: there is no column 5 for `tags`: expected at most 2"):
         read(write("a O\n", fields={"text": 1, "tags": 5}))
     with pytest.raises(ConfigError, match="columns are counted from 1") as raised:

@@ -1,4 +1,4 @@
-"""Tables: every dialect that the options name, and a message with file and row for what cannot be read."""
+"""CSV files: dialects, and errors with file and row."""
 
 import csv
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.csv_files import CsvFile
-from tfattn.formats.limits import LONGEST_TEXT
+from tfattn.formats.limits import MAX_TEXT_LENGTH
 
 FIELDS = {"text": "Description", "label": "Category"}
 
@@ -35,7 +35,7 @@ def message(source):
     return str(error.value)
 
 
-def test_columns_are_found_by_name_and_rows_know_their_line(table):
+def test_columns_are_found_by_name_and_rows_are_located(table):
     source = table('Id,Category,Description\n1,Leak,"A, b"\n\n2,Noise,"two\nlines ""x"""\n3,Leak,c\n')
     assert read(source) == [("A, b", "Leak", "2"), ('two\nlines "x"', "Noise", "4"), ("c", "Leak", "6")]
 
@@ -86,7 +86,7 @@ values = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size
 
 @settings(deadline=None)
 @given(rows=st.lists(st.tuples(values, values), min_size=1, max_size=8), delimiter=st.sampled_from(",;|\t"))
-def test_what_the_csv_module_writes_is_read_back(tmp_path_factory, rows, delimiter):
+def test_files_of_the_csv_module_round_trip(tmp_path_factory, rows, delimiter):
     path = tmp_path_factory.mktemp("csv") / "fuzz.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
@@ -100,7 +100,7 @@ def test_a_missing_file(tmp_path, monkeypatch):
     source = CsvFile(path="none.csv", fields=FIELDS)
     assert (
         message(source)
-        == f"none.csv: cannot read the file (No such file or directory). Check `path`; it counts from {tmp_path}."
+        == f"none.csv: cannot read the file (No such file or directory). Check `path`, which is relative to {tmp_path}."
     )
     with pytest.raises(DataError, match="none.csv: cannot read the file"):
         source.fingerprint()
@@ -114,10 +114,15 @@ def test_a_missing_column_suggests_the_nearest(table):
     )
 
 
+def test_several_missing_columns_are_one_message(table):
+    found = message(table("Cost,Kind\n1,a\n"))
+    assert "reports.csv:1: there are no columns for `text` and `label`: expected some of Cost, Kind, received" in found
+
+
 def test_a_duplicate_column_is_reported_with_its_positions(table):
     assert message(table("Category,Description,Category\na,b,c\n")).endswith(
-        "reports.csv:1: several columns are called 'Category': expected one, for `label`, received columns 1, 3. "
-        "Rename all but one of them in the first row."
+        "reports.csv:1: several columns are called 'Category': expected a single column, for `label`, received columns "
+        "1, 3. Rename all but one of them in the first row."
     )
     assert read(table("Note,Description,Note,Category\na,b,c,d\n")) == [("b", "d", "2")]
 
@@ -126,7 +131,7 @@ def test_a_duplicate_column_is_reported_with_its_positions(table):
     ("delimiter", "written", "name"),
     [(";", '";"', "a.csv"), ("\t", '"\\t"', "a.csv"), ("|", '"|"', "a.csv"), (",", '","', "a.tsv")],
 )
-def test_another_delimiter_is_named_as_it_is_to_be_written(table, delimiter, written, name):
+def test_another_delimiter_is_suggested_in_yaml_syntax(table, delimiter, written, name):
     lines = ["Description;Category", '"hot, and loud";Leak', "wet;Noise"]
     content = "\n".join(line.replace(";", delimiter) for line in lines)
     assert message(table(content, name)).endswith(
@@ -144,22 +149,26 @@ def test_another_delimiter_is_named_as_it_is_to_be_written(table, delimiter, wri
         ("<!DOCTYPE html>\n<html>\n", "The file seems to be a web page or XML: check where it came from."),
         (
             "# of Monday\nDescription,Category\na,b\n",
-            "take out what stands before it; if it is data, set `header: false`.",
+            "remove any lines before it; if it is data, set `header: false`.",
         ),
         ("Text\nloud; hot\nwet\n", "if it is data, set `header: false`."),
+        (
+            "0.00632,18,2.31\n0.02731,0,7.07\n",
+            "All names of columns are numbers: if the first line is data, set `header: false`.",
+        ),
     ],
 )
-def test_a_first_row_that_names_no_columns(table, content, remedy):
+def test_a_first_row_without_column_names_is_reported(table, content, remedy):
     assert message(table(content)).endswith(remedy)
 
 
-def test_of_very_many_columns_some_are_shown(table):
+def test_messages_list_some_of_many_columns(table):
     found = message(table(",".join([" Category", "", *map(str, range(5000))]) + "\n"))
-    assert "expected one of ' Category', '', 0, 1, " in found
+    assert "expected some of ' Category', '', 0, 1, " in found
     assert "and 4,982 more, received 'Description'" in found
 
 
-def test_a_very_wide_table_is_read_in_no_time(table):
+def test_a_very_wide_table_is_read_quickly(table):
     names = [f"c{number}" for number in range(20_000)]
     source = table(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n", fields={name: name for name in names})
     assert [len(row.fields) for row in source.rows()] == [20_000]
@@ -175,11 +184,11 @@ def test_a_ragged_row(table, row, received):
 @pytest.mark.parametrize(
     ("row", "remedy"),
     [
-        ("a,b,", "The row ends in a delimiter and the first row does not: let both of them, or neither."),
-        ('a, "b, c"', "A quote opens a field only directly after the delimiter: remove the spaces between them."),
+        ("a,b,", "The row ends in a delimiter and the first row does not: end both or none with a delimiter."),
+        ('a, "b, c"', "A quote opens a field only directly after the delimiter: remove the spaces between both."),
     ],
 )
-def test_slips_that_make_a_row_ragged(table, row, remedy):
+def test_causes_of_ragged_rows_are_suggested(table, row, remedy):
     assert message(table(f"Description,Category\n{row}\n")).endswith(remedy)
     assert read(table("Description,Category,\na,b,\n")) == [("a", "b", "2")]
 
@@ -212,7 +221,7 @@ def test_utf_16_read_as_utf_8_names_the_remedy(table):
         ("\n\n", "the file holds no rows"),
     ],
 )
-def test_nothing_to_read(table, content, what):
+def test_empty_files_are_reported(table, content, what):
     assert message(table(content)).endswith(f"reports.csv: {what}")
 
 
@@ -231,21 +240,21 @@ def test_a_quote_that_is_never_closed_is_found_where_it_opens(table, end):
 
 def test_a_very_long_field_is_read(table):
     assert len(read(table(f"Description,Category\n{'word ' * 100_000},b\n"))[0][0]) == 500_000
-    longest = "x" * LONGEST_TEXT
+    longest = "x" * MAX_TEXT_LENGTH
     assert read(table(f"Description,Category\n{longest},b\n"))[0][0] == longest
 
 
 def test_a_field_beyond_the_limit_is_found_where_it_begins(table):
-    found = message(table(f"Description,Category\n{'x' * LONGEST_TEXT}y,b\n"))
+    found = message(table(f"Description,Category\n{'x' * MAX_TEXT_LENGTH}y,b\n"))
     assert "reports.csv:2: the field in column 1 is too long: expected at most 1,048,576 characters, received " in found
-    assert found.endswith("cut it: models read their first `max_length` tokens alone.")
+    assert found.endswith("cut it: models read only the first `max_length` tokens.")
     swallowed = message(table('Description,Category\nok,a\n"two\nlines","b\n' + "more,c\n" * 200_000))
     assert "reports.csv:4: the field in column 2 is too long" in swallowed
     assert "If a double quote opens it that is never closed, close it; if quotes are plain text" in swallowed
 
 
 def test_a_row_beyond_the_limit_is_found(table, monkeypatch):
-    monkeypatch.setattr("tfattn.formats.csv_files.LONGEST_ROW", 50)
+    monkeypatch.setattr("tfattn.formats.csv_files.MAX_ROW_LENGTH", 50)
     rows = 'Description,Category\nok,a\n"{}",b\n'
     assert len(read(table(rows.format("of\nlines\n" * 4)))) == 2
     assert "reports.csv:3: the row is too long: expected at most 50" in message(table(rows.format("of\nlines\n" * 8)))
@@ -260,7 +269,7 @@ def test_a_row_beyond_the_limit_is_found(table, monkeypatch):
         ({"header": False}, "columns are counted: expected a column number from 1, received 'Description'"),
     ],
 )
-def test_options_that_cannot_be(options, expected):
+def test_invalid_options_are_refused(options, expected):
     with pytest.raises(ConfigError, match=expected):
         CsvFile(path="reports.csv", fields=FIELDS, **options)
 

@@ -1,4 +1,4 @@
-"""What seems to stand between fields: what divides every line alike."""
+"""Detection of the delimiter of a table."""
 
 import csv
 
@@ -21,10 +21,10 @@ from tfattn.formats.delimiters import likely_delimiter
         ([], ["Text"], None),
     ],
 )
-def test_what_divides_all_lines_alike_and_finds_columns(lines, columns, delimiter):
+def test_the_delimiter_splits_lines_equally_and_finds_columns(lines, columns, delimiter):
     assert likely_delimiter([f"{line}\n" for line in lines], columns) == delimiter
 
 
-def test_a_line_too_long_to_be_one_field_is_no_error():
+def test_a_too_long_field_is_not_an_error():
     limit = csv.field_size_limit()
     assert likely_delimiter(["a;b\n", "c" * limit + ";" + "d" * limit], ["a"]) == ";"

@@ -1,4 +1,4 @@
-"""Every registered format is read by one class, for training and for predictions."""
+"""Every registered format is read by the same class in training and prediction."""
 
 import pytest
 
@@ -22,10 +22,25 @@ def write_parquet(path):
     parquet.write_table(pyarrow.Table.from_pylist(rows), path)
 
 
+def write_excel(path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Report", "Cost", "Kind"], ["a", 1.5, "x"], [None, 2.0, "y"]):
+        book.active.append(row)
+    book.save(path.with_suffix(".xlsx"))
+    path.with_suffix(".xlsx").rename(path)
+
+
 # Of each format a file, the settings of its source, and which fields are inputs of a model.
 FILES = {
     "conll": ("eng.testa", SENTENCES, {"fields": {"text": 1, "tags": 2}}, {"text": "1"}),
     "csv": ("a.csv", "Report;Kind\na;x\nb;y\n", {"fields": {"text": "Report"}, "delimiter": ";"}, {"text": "Report"}),
+    "excel": (
+        "a.xls",
+        write_excel,
+        {"fields": {"text": "Report", "cost": "Cost"}},
+        {"text": "Report", "cost": "Cost"},
+    ),
     "jsonl": ("a.json", '{"Report": "a"}\n{"Report": "b"}\n', {"fields": {"text": "Report"}}, {"text": "Report"}),
     "parquet": (
         "a.pq",
@@ -51,7 +66,7 @@ def opened(tmp_path):
     return opened
 
 
-def test_every_format_has_a_file_here():
+def test_every_format_has_a_test_file():
     assert FILES.keys() == FILE_FORMATS.keys()
 
 
@@ -65,7 +80,7 @@ def test_predictions_read_what_training_reads(opened, tmp_path, name):
     assert [row.fields for row in input_rows.read(str(source.path), kept)] == trained and trained
 
 
-@pytest.mark.parametrize("name", ["conll", "squad", "parquet"])
+@pytest.mark.parametrize("name", ["conll", "squad", "parquet", "excel"])
 def test_a_file_of_an_unknown_suffix_is_of_the_format_that_trained_the_model(opened, name):
     source, trained_on = opened(name)
     other = source.path.rename(source.path.with_suffix(".other"))
@@ -75,7 +90,7 @@ def test_a_file_of_an_unknown_suffix_is_of_the_format_that_trained_the_model(ope
         list(input_rows.read("-", trained_on, kind=name))
 
 
-def test_words_alone_and_questions_alone_are_enough(tmp_path, opened):
+def test_prediction_needs_only_inputs(tmp_path, opened):
     _, of_words = opened("conll")
     (tmp_path / "words.testb").write_text("Bonn\nlies\n\nHere\n")
     assert [row.fields["text"] for row in input_rows.read(str(tmp_path / "words.testb"), of_words)] == [
@@ -90,7 +105,7 @@ def test_words_alone_and_questions_alone_are_enough(tmp_path, opened):
     ]
 
 
-def test_a_model_reads_a_format_that_did_not_train_it_where_it_has_its_inputs(opened):
+def test_a_model_reads_other_formats_with_its_inputs(opened):
     source, _ = opened("conll")
     rows = list(input_rows.read(str(source.path), TrainingFile({"text": "Report"}), kind="conll"))
     assert [row.fields["text"] for row in rows] == ["Bonn lies", "In Peru"]
@@ -98,7 +113,7 @@ def test_a_model_reads_a_format_that_did_not_train_it_where_it_has_its_inputs(op
         list(input_rows.read(str(source.path), TrainingFile({"text_a": "a", "text_b": "b"}), kind="conll"))
 
 
-def test_a_file_like_one_that_cannot_be_read_again_is_refused(tmp_path):
+def test_prediction_from_an_unsupported_source_is_refused(tmp_path):
     (tmp_path / "dump.xml").write_text("<a/>")
     with pytest.raises(DataError, match="dump.xml: rows of the training file's format cannot be read"):
         list(input_rows.read(str(tmp_path / "dump.xml"), TrainingFile({"text": "text"}, suffix=".xml")))

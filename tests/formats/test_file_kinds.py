@@ -1,4 +1,4 @@
-"""What a file seems to be: each kind is named with what to do, and text is never taken for one of them."""
+"""Recognition of binary files: each kind has a remedy, and text is never mistaken for a kind."""
 
 import bz2
 import gzip
@@ -55,21 +55,21 @@ def message(path, encoding="utf-8"):
 @pytest.mark.parametrize(
     ("content", "kind", "remedy"),
     [
-        (archive("[Content_Types].xml", "xl/workbook.xml"), "a workbook, such as Excel's .xlsx", "Save it as text"),
-        (archive("docProps/app.xml", "xl/workbook.xml"), "a workbook, such as Excel's .xlsx", "Save it as text"),
+        (archive("[Content_Types].xml", "xl/workbook.xml"), "a workbook of Excel (.xlsx)", "Read it as `excel`"),
+        (archive("docProps/app.xml", "xl/workbook.xml"), "a workbook of Excel (.xlsx)", "Read it as `excel`"),
         (archive("reports.csv"), "a ZIP archive", "Unpack it"),
         (gzip.compress(TEXT), "a file compressed by gzip", "Let its name end in .gz, or unpack it"),
         (bz2.compress(TEXT), "a file compressed by bzip2", "Let its name end in .bz2, or unpack it"),
         (lzma.compress(TEXT), "a file compressed by xz", "Unpack it"),
         (tape(), "a tar archive", "Unpack it"),
-        (picture("png"), "a picture", "Check `path`"),
+        (picture("png"), "an image", "Check `path`"),
         (picture("pdf"), "a PDF document", "Save it as text"),
         (b"PAR1\x15\x04\x15", "a Parquet file", "Read it as `parquet`"),
         (b"version https://git-lfs.github.com/spec/v1\noid ...", "a pointer of Git LFS", "git lfs pull"),
     ],
     ids=lambda value: "content" if isinstance(value, bytes) else value,  # some contents hold the time
 )
-def test_each_kind_is_named_whatever_the_encoding(tmp_path, content, kind, remedy, encoding):
+def test_each_kind_is_named_for_any_encoding(tmp_path, content, kind, remedy, encoding):
     path = tmp_path / "reports.csv"
     path.write_bytes(content)
     found = message(path, encoding)
@@ -84,7 +84,7 @@ def test_a_database_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("start", ["PK", "BZh", "PAR", "%PDF", "GIF", "Obj", "version https", "\x1f", "7z"])
-def test_text_that_begins_alike_is_read(tmp_path, start):
+def test_text_with_similar_first_bytes_is_read(tmp_path, start):
     path = tmp_path / "reports.csv"
     path.write_text(f"{start},Category\n")
     assert list(lines(path, "utf-8")) == [f"{start},Category\n"]
@@ -102,21 +102,21 @@ def test_text_that_begins_alike_is_read(tmp_path, start):
         ("utf-8", "ascii"),
     ],
 )
-def test_the_encoding_that_a_file_seems_to_be_in_is_named(tmp_path, written, stated):
+def test_the_likely_encoding_is_named(tmp_path, written, stated):
     path = tmp_path / "reports.csv"
     path.write_bytes("Description,Category\nPumpe läuft heiß,Leck\n".encode(written))
     assert message(path, stated).endswith(f"The file seems to be {written}: set `encoding: {written}`.")
     assert len(list(lines(path, written))) == 2
 
 
-def test_a_mark_with_its_bytes_reversed_is_seen(tmp_path):
+def test_a_reversed_byte_order_mark_is_detected(tmp_path):
     path = tmp_path / "reports.csv"
     path.write_bytes(b"\xfe\xff" + "text\n".encode("utf-16-be"))
     assert message(path, "utf-16-le").endswith("The file seems to be utf-16: set `encoding: utf-16`.")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_a_lone_nul_is_to_be_taken_out(tmp_path, encoding):
+def test_a_single_nul_has_a_remedy(tmp_path, encoding):
     path = tmp_path / "reports.csv"
     path.write_bytes(TEXT * 500 + b"Pump\0,Leak\n")
     assert message(path, encoding).endswith(
@@ -125,7 +125,7 @@ def test_a_lone_nul_is_to_be_taken_out(tmp_path, encoding):
     )
 
 
-def test_no_encoding_is_guessed_where_nothing_tells(tmp_path):
+def test_ambiguous_bytes_have_no_likely_encoding(tmp_path):
     path = tmp_path / "reports.csv"
     for content in (np.random.default_rng(1).bytes(500), "heiß".encode("cp1252"), "泵漏水".encode("gb18030")):
         path.write_bytes(content)

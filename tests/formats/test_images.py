@@ -1,4 +1,4 @@
-"""An image is known by its first bytes, and what cannot be decoded is refused before anybody tries."""
+"""Images are recognized by their first bytes, and undecodable images are refused before decoding."""
 
 import pytest
 from PIL import Image
@@ -21,7 +21,7 @@ def test_other_kinds_are_named(kind, name):
     with pytest.raises(DataError) as error:
         check_image(encoded(picture(), kind), "cat.jpg")
     assert str(error.value) == (
-        f"cat.jpg: the file is no image that can be read: expected JPEG, PNG, GIF or BMP, received {name}. "
+        f"cat.jpg: the file is not a supported image: expected JPEG, PNG, GIF or BMP, received {name}. "
         "Convert it to JPEG, PNG, GIF or BMP."
     )
 
@@ -30,18 +30,16 @@ def test_other_kinds_are_named(kind, name):
     ("data", "received"),
     [
         (b"", "no bytes"),
-        (b"some text, no image", "something that begins with b'some tex'"),
-        (encoded(picture())[:20], "something that begins with b'\\xff\\xd8"),
-        (b"\xff\xd8\xff" + b"x" * 100, "something that begins with"),
-        (encoded(picture(), "PNG")[:20], "something that begins with b'\\x89PNG"),
+        (b"some text, no image", "bytes that start with b'some tex'"),
+        (encoded(picture())[:20], "bytes that start with b'\\xff\\xd8"),
+        (b"\xff\xd8\xff" + b"x" * 100, "bytes that start with"),
+        (encoded(picture(), "PNG")[:20], "bytes that start with b'\\x89PNG"),
     ],
 )
-def test_what_is_no_image_is_refused(data, received):
+def test_a_file_that_is_not_an_image_is_refused(data, received):
     with pytest.raises(DataError) as error:
         check_image(data, "cat.jpg")
-    assert str(error.value).startswith("cat.jpg: the file is no image that can be read") and received in str(
-        error.value
-    )
+    assert str(error.value).startswith("cat.jpg: the file is not a supported image") and received in str(error.value)
     assert error.value.remedy == "Fetch it again, or remove it."
 
 

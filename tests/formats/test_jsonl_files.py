@@ -1,4 +1,4 @@
-"""JSON lines: every value as text, and a message with file and row for what cannot be read."""
+"""JSON lines: every value as text, and errors with file and row."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from tfattn.errors import DataError
 from tfattn.formats.jsonl_files import JsonLinesFile
-from tfattn.formats.limits import LONGEST_TEXT
+from tfattn.formats.limits import MAX_TEXT_LENGTH
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def line(text, label):
     return json.dumps({"id": 1, "description": text, "category": label}) + "\n"
 
 
-def test_values_become_text_and_blank_lines_are_left_out(source):
+def test_values_become_text_and_blank_lines_are_skipped(source):
     content = "\ufeff" + line("a\nb 泵", "Leak") + "\n" + line("c", 3) + line("d", True) + line(None, 0.5)
     rows = list(source(content).rows())
     assert [(row.fields["text"], row.fields["label"]) for row in rows] == [
@@ -44,7 +44,7 @@ def test_values_become_text_and_blank_lines_are_left_out(source):
         ("[" * 100_000 + "\n", "reports.jsonl:1: the row is not JSON"),
         (
             '[\n{"description": "a", "category": "b"}\n]\n',
-            r"reports.jsonl:1: the row is not JSON .* `jq -c '.\[\]'` the objects of a list",
+            r"reports.jsonl:1: the row is not JSON .* `jq -c '.\[\]'` for a list of objects",
         ),
         ('["a"]\n', r"reports.jsonl:1: the row is not an object: .* received \[\"a\"\]"),
         (
@@ -52,17 +52,17 @@ def test_values_become_text_and_blank_lines_are_left_out(source):
             "a key is missing: expected one of Description, category, received 'description'. "
             "Did you mean `Description`?",
         ),
-        (line("\ud83d", "b"), "reports.jsonl:1: the value of 'description' holds half of a surrogate pair"),
+        (line("\ud83d", "b"), "reports.jsonl:1: the value of 'description' has half of a surrogate pair"),
         (line("ok", "b").encode() + b'{"description": "\xff"}\n', "reports.jsonl:2: the row cannot be decoded"),
     ],
 )
-def test_what_cannot_be_read_is_located(source, content, expected):
+def test_unreadable_lines_are_located(source, content, expected):
     with pytest.raises(DataError, match=expected):
         list(source(content).rows())
 
 
 def test_a_value_beyond_the_limit_is_located(source):
-    content = line("a", "b") + line("x" * (LONGEST_TEXT + 1), "b")
+    content = line("a", "b") + line("x" * (MAX_TEXT_LENGTH + 1), "b")
     with pytest.raises(DataError, match="jsonl:2: the value of 'description' is too long: expected at most 1,048,576"):
         list(source(content).rows())
 

@@ -1,4 +1,4 @@
-"""Tables in Parquet: values, columns, and what is wrong with a file."""
+"""Parquet files: values, columns, and errors."""
 
 import datetime
 
@@ -20,7 +20,7 @@ def write(tmp_path):
     return write
 
 
-def test_values_become_what_json_lines_hold(write):
+def test_values_equal_those_of_json_lines(write):
     path = write(
         [
             {"text": "é\n", "number": 2.5, "day": datetime.date(2026, 1, 2), "truth": True, "texts": ["a", "b"]},
@@ -38,15 +38,15 @@ def test_values_become_what_json_lines_hold(write):
     assert rows[2].where == f"{path}:3"
 
 
-def test_columns_make_lists_of_texts(write):
+def test_several_columns_are_lists_of_texts(write):
     path = write([{"a": "He", "b": "sits", "c": "runs"}])
     (row,) = ParquetFile(path=path, fields={"choices": [["a", "b"], "c"]}).rows()
     assert row.fields == {"choices": ["He sits", "runs"]}
 
 
-def test_what_is_wrong_is_reported(write, tmp_path, monkeypatch):
+def test_invalid_files_are_reported(write, tmp_path, monkeypatch):
     path = write([{"text": "a", "data": b"\0"}])
-    with pytest.raises(DataError, match="there is no single column for `text`: expected one of text, data, received"):
+    with pytest.raises(DataError, match="there is no column for `text`: expected one of text, data, received"):
         list(ParquetFile(path=path, fields={"text": "txt"}).rows())
     with pytest.raises(DataError, match="a.parquet:1: the value of 'data' is bytes"):
         list(ParquetFile(path=path, fields={"text": "data"}).rows())

@@ -1,10 +1,10 @@
-"""Parts of files: together they are the file, each row stands in one, and a change is found out."""
+"""Parts of files: disjoint, complete, and with detection of changes."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tfattn.data.parallel_files import ParallelFiles
+from tfattn.data.sources.parallel_files import ParallelFiles
 from tfattn.errors import DataError
 from tfattn.formats import parts
 from tfattn.formats.csv_files import CsvFile
@@ -32,7 +32,7 @@ def in_parts(source):
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(fields, fields), min_size=1, max_size=12), header=st.booleans())
-def test_a_table_is_cut_between_rows_whatever_its_fields_hold(small, tmp_path, rows, header):
+def test_parts_end_between_rows_for_any_fields(small, tmp_path, rows, header):
     path = tmp_path / "table.csv"
     path.write_bytes((("x,y\n" if header else "") + quoted(rows)).encode())
     columns = {"one": "x", "two": "y"} if header else {"one": 1, "two": 2}
@@ -40,7 +40,7 @@ def test_a_table_is_cut_between_rows_whatever_its_fields_hold(small, tmp_path, r
     assert [tuple(row.fields.values()) for some in found for row in some] == rows
 
 
-def test_a_quote_that_opens_no_field_is_text(small, tmp_path):
+def test_a_quote_inside_a_field_is_text(small, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("x,y\n" + 'a 5" pipe,b\n' * 9)
     assert len(in_parts(CsvFile(path=str(path), fields={"one": "x"}))) > 3
@@ -58,7 +58,7 @@ def test_any_encoding_and_any_end_of_line(small, tmp_path, encoding, end):
     assert (len(found) == 1) == (encoding.startswith(("utf-16", "utf-32")) or end == "\r")
 
 
-def test_objects_and_pairs_of_lines_are_cut_too(small, tmp_path):
+def test_objects_and_pairs_of_lines_are_divided(small, tmp_path):
     lines = [f'{{"text": "no {number}", "tags": ["a", {{"b": 1}}]}}\n' for number in range(9)]
     (tmp_path / "rows.jsonl").write_text("".join(lines))
     found = in_parts(JsonLinesFile(path=str(tmp_path / "rows.jsonl"), fields={"text": "text", "tags": "tags"}))
@@ -69,7 +69,7 @@ def test_objects_and_pairs_of_lines_are_cut_too(small, tmp_path):
 
 
 @pytest.mark.parametrize("shorter", ["a", "b"])
-def test_pairs_of_unequal_files_are_separated_as_before(small, tmp_path, shorter):
+def test_unequal_parallel_files_are_reported_in_parts(small, tmp_path, shorter):
     for name in "ab":
         (tmp_path / name).write_text("line\n" * (30 if name == shorter else 33))
     source = ParallelFiles(path=str(tmp_path / "a"), target_path=str(tmp_path / "b"))
@@ -79,7 +79,7 @@ def test_pairs_of_unequal_files_are_separated_as_before(small, tmp_path, shorter
 
 
 @pytest.mark.parametrize("change", ["grown", "cut", "other"])
-def test_a_file_that_changes_while_it_is_read_is_found_out(small, tmp_path, change):
+def test_a_file_that_changes_while_read_is_detected(small, tmp_path, change):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"x": "abc"}\n' * 8)
     source = JsonLinesFile(path=str(path), fields={"x": "x"})

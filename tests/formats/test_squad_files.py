@@ -1,4 +1,4 @@
-"""SQuAD's JSON, versions 1.1 and 2.0, and what is wrong with a file."""
+"""SQuAD files of versions 1.1 and 2.0, and errors."""
 
 import copy
 import json
@@ -71,18 +71,22 @@ def test_a_row_is_a_question(write, tmp_path):
             [3],
             r"json: data\[0\]: there is no list of objects under `paragraphs`.*received \[3",
         ),
-        (["data", 0, "paragraphs", 0, "context"], 5, r"data\[0\]: paragraphs\[0\]: `context` is no text.*received 5"),
-        (["data", 0, "paragraphs", 0, "qas", 0, "question"], None, r"qas\[0\]: `question` is no text"),
+        (
+            ["data", 0, "paragraphs", 0, "context"],
+            5,
+            r"data\[0\]: paragraphs\[0\]: `context` is not a text.*received 5",
+        ),
+        (["data", 0, "paragraphs", 0, "qas", 0, "question"], None, r"qas\[0\]: `question` is not a text"),
         (
             ["data", 0, "paragraphs", 0, "qas", 0, "answers", 0, "answer_start"],
             "3",
-            r"answers\[0\]: `answer_start` is no whole number: expected an offset in the context, received \"3\"",
+            r"answers\[0\]: `answer_start` is not an integer: expected an offset in the context, received \"3\"",
         ),
         (["data"], [], "the file holds no questions"),
-        (["data", 0, "paragraphs", 0, "context"], "\ud800", "`context` holds half of a surrogate pair"),
+        (["data", 0, "paragraphs", 0, "context"], "\ud800", "`context` has half of a surrogate pair"),
     ],
 )
-def test_what_is_wrong_is_located(write, path, value, message):
+def test_invalid_rows_are_located(write, path, value, message):
     content = copy.deepcopy(FILE)
     inside = content
     for key in path[:-1]:
@@ -93,7 +97,7 @@ def test_what_is_wrong_is_located(write, path, value, message):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff{}"])
-def test_what_is_no_json_is_reported(write, content):
+def test_invalid_json_is_reported(write, content):
     with pytest.raises(DataError, match="train.json: the file is not"):
         list(write(content).rows())
 

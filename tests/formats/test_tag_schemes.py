@@ -1,4 +1,4 @@
-"""Tags of every scheme become IOB2; those that cannot be are located."""
+"""Conversion of tagging schemes to IOB2; invalid tags are located."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from tfattn.formats.tag_schemes import TagError, spans, to_iob2
         ("bioes", "B-PER E-PER O S-LOC B-LOC E-LOC S-ORG S-PER"),
     ],
 )
-def test_every_scheme_says_the_same(scheme, tags):
+def test_all_schemes_convert_to_equal_tags(scheme, tags):
     assert " ".join(to_iob2(tags.split(), scheme)) == "B-PER I-PER O B-LOC B-LOC I-LOC B-ORG B-PER"
     assert to_iob2([], scheme) == []
 
@@ -25,7 +25,7 @@ def test_entities_are_listed():
     assert spans([]) == spans(["O"]) == []
 
 
-def test_all_short_sentences_are_read_as_seqeval_reads_them():
+def test_all_short_sentences_equal_seqeval():
     seqeval = pytest.importorskip("seqeval.metrics.sequence_labeling", reason="needs seqeval, to compare with")
     from seqeval.scheme import IOBES, Entities
 
@@ -43,15 +43,15 @@ def test_all_short_sentences_are_read_as_seqeval_reads_them():
 @pytest.mark.parametrize(
     ("scheme", "tags", "place", "expected"),
     [
-        ("iob2", "O I-PER", 1, "B-PER where an entity begins"),
+        ("iob2", "O I-PER", 1, "B-PER at the start of an entity"),
         ("iob2", "B-LOC I-PER", 1, "B-PER"),
         ("iob2", "B-LOC S-LOC", 1, "O, B-TYPE, I-TYPE"),
         ("iob2", "B-", 0, "O, B-TYPE"),
         ("iob1", "PER", 0, "O, B-TYPE, I-TYPE"),
-        ("bioes", "E-PER", 0, "B-PER where an entity begins"),
-        ("bioes", "B-PER O", 1, "I-PER or E-PER, as the entity before has no end"),
+        ("bioes", "E-PER", 0, "B-PER at the start of an entity"),
+        ("bioes", "B-PER O", 1, "I-PER or E-PER, because the entity before has no end"),
         ("bioes", "B-PER S-PER", 1, "I-PER or E-PER"),
-        ("bioes", "O B-PER", 1, "E-PER or S-PER where an entity ends"),
+        ("bioes", "O B-PER", 1, "E-PER or S-PER at the end of an entity"),
     ],
 )
 def test_an_invalid_tag_is_located(scheme, tags, place, expected):

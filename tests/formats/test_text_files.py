@@ -1,4 +1,4 @@
-"""Text files: read line by line within limits, and nothing is opened that is not a file."""
+"""Text files: reading by lines within limits; only regular files are opened."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ def message(path, encoding="utf-8", **options):
 
 
 @pytest.mark.parametrize("kind", ["a named pipe", "a socket", "a folder", "a device"])
-def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path, monkeypatch, kind):
+def test_a_path_that_is_not_a_file_is_refused_before_opening(tmp_path, monkeypatch, kind):
     path = tmp_path / "rows"
     if kind == "a named pipe":
         os.mkfifo(path)
@@ -38,14 +38,16 @@ def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path, monkeypatch, k
         path.mkdir()
     else:
         path.symlink_to("/dev/zero")
-    expected = f"rows: not a regular file: expected a file of rows, which is read more than once, received {kind}. Name"
+    expected = (
+        f"rows: not a regular file: expected a regular file, which can be read several times, received {kind}. Name"
+    )
     assert expected in message(path)
     with pytest.raises(DataError, match=f"not a regular file.*{kind}"):
         fingerprint(path)
 
 
 @pytest.mark.parametrize(("end", "ends"), [("", ["\n", "\r\n", "\r"]), ("\n", ["\n", "\r\n"])])
-def test_a_line_may_be_as_long_as_the_limit_whatever_ends_it(write, end, ends):
+def test_a_line_may_have_the_maximum_length_with_any_line_end(write, end, ends):
     for mark in ends:
         path = write(f"12345{mark}12{mark}".encode())
         assert list(lines(path, "utf-8", end=end, longest=5)) == [f"12345{mark}", f"12{mark}"]
@@ -53,14 +55,14 @@ def test_a_line_may_be_as_long_as_the_limit_whatever_ends_it(write, end, ends):
         assert f"{path}:2: the line is too long: expected at most 5 characters" in message(path, end=end, longest=5)
 
 
-def test_no_more_of_a_line_is_read_than_the_limit(write):
+def test_lines_are_read_up_to_the_limit(write):
     path = write(b"")
     with open(path, "r+b") as file:
         file.truncate(1 << 40)  # no disk has that much room: it is all NUL, and none of it is stored
     assert f"{path}:1: the row cannot be decoded: expected utf-8 text, received a NUL character" in message(path)
 
 
-def test_every_mark_at_the_beginning_is_left_out(write):
+def test_all_leading_byte_order_marks_are_skipped(write):
     assert list(lines(write("\ufeff\ufeffa\n\ufeffb".encode()), "utf-8")) == ["a\n", "\ufeffb"]
 
 

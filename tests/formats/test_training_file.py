@@ -1,4 +1,4 @@
-"""What an export keeps of its training file comes back as it was, or is said to be damaged."""
+"""The description of a training file: round trip, and detection of damage."""
 
 import pytest
 
@@ -9,7 +9,7 @@ FORMATS = [None, FileFormat("text", "latin-1"), FileFormat("csv", "cp1252", ";",
 
 
 @pytest.mark.parametrize("how", FORMATS)
-def test_it_is_read_as_it_was_written(tmp_path, how):
+def test_a_description_round_trips(tmp_path, how):
     kept = TrainingFile({"text": "Größe"}, missing=("", "-"), suffix=".csv", format=how)
     kept.write(tmp_path / "source.json")
     assert TrainingFile.read(tmp_path / "source.json", remedy="") == kept

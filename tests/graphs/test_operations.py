@@ -1,4 +1,4 @@
-"""What an export may not contain is found wherever it hides."""
+"""Denied operations are found anywhere in a SavedModel."""
 
 import pytest
 import tensorflow as tf
@@ -25,7 +25,7 @@ def operations(folder, allowed=()):
     return check(meta_graph, allowed=allowed, remedy="Allow {names}.")
 
 
-def test_what_computes_is_listed(tmp_path):
+def test_allowed_operations_are_listed(tmp_path):
     weight = tf.Variable(2.0)
     found = operations(save(tmp_path, lambda x: {"y": tf.math.erfc(x) * weight}, weight=weight))
     assert {"Erfc", "Mul", "ReadVariableOp", "SaveV2", "RestoreV2"} <= set(found)
@@ -52,7 +52,7 @@ def test_python_code_is_refused_inside_a_branch_of_a_loop(tmp_path):
     assert "the main graph" not in caught.value.where
 
 
-def test_files_are_not_read_or_written_while_answering(tmp_path):
+def test_reading_and_writing_files_is_refused(tmp_path):
     def reading(x):
         return {"y": tf.strings.length(tf.io.read_file("/etc/hostname")) + tf.cast(x, tf.int32)}
 
@@ -72,7 +72,7 @@ def test_files_are_not_read_or_written_while_answering(tmp_path):
         operations(save(tmp_path / "printing", printing))
 
 
-def test_the_initialiser_may_read_an_asset(tmp_path):
+def test_the_initializer_may_read_an_asset(tmp_path):
     (tmp_path / "vocab.txt").write_text("a\nb\n")
     lines = tf.lookup.TextFileInitializer(
         str(tmp_path / "vocab.txt"),
@@ -135,7 +135,7 @@ def graph_of(operation: str) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["string_val", "tensor_content"])
-def test_a_graph_in_a_constant_is_looked_through(tmp_path, form):
+def test_graphs_in_constants_are_checked(tmp_path, form):
     """Within another one, among other texts, inside a function."""
     outer = graph_pb2.GraphDef()
     outer.node.add(name="held", op="Const").attr["value"].tensor.CopyFrom(tf.make_tensor_proto(graph_of("WriteFile")))
@@ -154,13 +154,13 @@ def test_a_graph_in_a_constant_is_looked_through(tmp_path, form):
         operations(_edited(computing(tmp_path), edit))
 
 
-def test_what_a_graph_is_not_is_no_graph(tmp_path):
+def test_strings_that_are_no_graphs_are_ignored(tmp_path):
     words = tf.constant(["", "a", "ReadFile", "\n\x0a\n\x08ReadFile", "PyFunc\x00", "graph"] * 50)
     folder = save(tmp_path, lambda x: {"y": tf.gather(words, tf.cast(x, tf.int32))})
     assert "GatherV2" in operations(folder)
 
 
-def test_all_that_is_refused_is_named_at_once_and_may_be_allowed(tmp_path):
+def test_all_refused_operations_are_named_and_can_be_allowed(tmp_path):
     def edit(graph):
         graph.node.add(name="first", op="ReadFile")
         graph.node.add(name="again", op="ReadFile")
@@ -175,7 +175,7 @@ def test_all_that_is_refused_is_named_at_once_and_may_be_allowed(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "the main graph", "twice"])
-def test_a_name_hides_nothing(tmp_path, name):
+def test_function_names_cannot_hide_operations(tmp_path, name):
     """Neither a function that is called as if it were the main graph, nor two of one name."""
 
     def edit(graph):
@@ -220,8 +220,8 @@ def another_asset(meta_graph):
 
 
 def table_as_an_answer(meta_graph):
-    initialiser = meta_graph.signature_def["__saved_model_init_op"].outputs["__saved_model_init_op"]
-    meta_graph.signature_def["serving_default"].outputs["more"].CopyFrom(initialiser)
+    initializer = meta_graph.signature_def["__saved_model_init_op"].outputs["__saved_model_init_op"]
+    meta_graph.signature_def["serving_default"].outputs["more"].CopyFrom(initializer)
 
 
 def a_path_that_is_computed(meta_graph):
@@ -257,7 +257,7 @@ def a_function_that_is_exchanged(meta_graph):
         a_function_that_is_exchanged,
     ],
 )
-def test_the_initialiser_reads_assets_only_and_only_as_it_is_loaded(edit, tmp_path):
+def test_only_the_initializer_reads_assets(edit, tmp_path):
     with pytest.raises(SavedModelError, match="InitializeTableFromTextFileV2, which reads files"):
         operations(edited_meta_graph(with_table(tmp_path), edit))
 
@@ -268,19 +268,19 @@ def other_variables(meta_graph):
 
 def saving_as_it_is_loaded(meta_graph):
     saves = meta_graph.saver_def.save_tensor_name.split(":")[0]
-    (initialiser,) = [node for node in meta_graph.graph_def.node if node.name == "NoOp"]
-    initialiser.input.append(f"^{saves}")
+    (initializer,) = [node for node in meta_graph.graph_def.node if node.name == "NoOp"]
+    initializer.input.append(f"^{saves}")
 
 
 @pytest.mark.parametrize(("edit", "operation"), [(other_variables, "RestoreV2"), (saving_as_it_is_loaded, "SaveV2")])
-def test_variables_are_read_from_their_place_and_never_written(edit, operation, tmp_path):
+def test_only_the_restore_operation_reads_variables(edit, operation, tmp_path):
     folder = with_table(tmp_path)
     assert "SaveV2" in operations(folder)
     with pytest.raises(SavedModelError, match=f"{operation}, which"):
         operations(edited_meta_graph(folder, edit))
 
 
-def test_printing_is_harmless_and_so_are_summaries_that_nobody_writes(tmp_path):
+def test_printing_and_unwritten_summaries_are_allowed(tmp_path):
     def edit(graph):
         graph.node.add(name="prints", op="PrintV2").attr["output_stream"].s = b"stderr"
         graph.node.add(name="counts", op="HistogramSummary")

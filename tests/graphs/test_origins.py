@@ -1,4 +1,4 @@
-"""Where a tensor comes from is known for certain, or known not to be."""
+"""The origin of a tensor is exact, or unknown."""
 
 import pytest
 from google.protobuf import text_format
@@ -42,7 +42,7 @@ library {
 def origins(place: str, tensor: str, more: str = "", text: str = GRAPH):
     graph = text_format.Parse(text, graph_pb2.GraphDef())
     graph.MergeFrom(text_format.Parse(more, graph_pb2.GraphDef()))
-    return Origins(Graph(graph)).of(place, tensor)
+    return Origins(Graph(graph)).find(place, tensor)
 
 
 def test_through_identities_functions_and_variables():
@@ -73,11 +73,11 @@ def test_every_call_counts():
         """,
     ],
 )
-def test_a_function_that_is_called_otherwise_hides_where_its_arguments_come_from(more):
+def test_other_calls_of_a_function_make_origins_unknown(more):
     assert origins("inner", "z", more) == {None}
 
 
-def test_a_function_that_may_be_exchanged_hides_it_too():
+def test_replaceable_functions_make_origins_unknown():
     swapped = GRAPH.replace(
         'signature { name: "outer"', 'attr { key: "api_implements" value { s: "a" } } signature { name: "outer"'
     )
@@ -98,7 +98,7 @@ node { name: "writes" op: "WRITES" input: "shares" input: "other" attr { key: "d
         ("another", "AssignVariableOp", {"path"}),
     ],
 )
-def test_all_that_a_variable_is_assigned_counts(shared, operation, expected):
+def test_all_assignments_of_a_variable_count(shared, operation, expected):
     assert origins(MAIN, "read", SHARING.replace("SHARED", shared).replace("WRITES", operation)) == expected
 
 
@@ -116,11 +116,11 @@ library {
 """
 
 
-def test_a_variable_that_cannot_be_told_may_be_any():
+def test_an_unknown_variable_may_be_any_variable():
     assert None in origins(MAIN, "read", ASSIGNING_IN_A_LOOP)
 
 
-def test_circles_end():
+def test_cycles_terminate():
     circle = """
     node { name: "a" op: "Identity" input: "b" }
     node { name: "b" op: "Identity" input: "a" }

@@ -1,4 +1,4 @@
-"""Fields of requests as grammars: what may be written is what a reader of it reads."""
+"""Grammars of request fields: allowed texts are exactly the valid texts."""
 
 import json
 import re
@@ -37,14 +37,14 @@ def values(leaves):
 
 @settings(deadline=None)
 @given(values(EXACT | FINITE), st.booleans())
-def test_every_value_can_be_written_as_python_writes_it(value, is_compact):
+def test_json_of_python_is_valid(value, is_compact):
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":") if is_compact else (", ", ": "))
     assert fits("guided_json", True, text)
 
 
 @settings(deadline=None)
 @given(values(EXACT))
-def test_a_constant_is_one_value(value):
+def test_a_constant_has_one_valid_text(value):
     assert fits("guided_json", {"const": value}, json.dumps(value, ensure_ascii=False))
     assert not fits("guided_json", {"const": value}, json.dumps([value]))
 
@@ -54,18 +54,18 @@ def test_a_constant_is_one_value(value):
     ["01", "-", "1.", ".5", "1e", "+1", "12e", "NaN", "Infinity", "0x1"]
     + ['"\n"', '"\\x41"', '"\\u12"', '"\\ud800"', '"\\ud83d\\u0041"', '"', '"a""', "[1,]", "[ 1]", "{,}", "1 ", "\n1"],
 )
-def test_nothing_is_written_that_a_reader_of_json_does_not_take(text):
+def test_only_valid_json_is_allowed(text):
     assert not fits("guided_json", True, text)
 
 
 @settings(deadline=None)
 @given(PATTERNS, st.text("abcé1.-]/\n", max_size=6))
-def test_a_text_fits_a_pattern_that_matches_the_whole_of_it(pattern, text):
+def test_a_pattern_matches_whole_texts(pattern, text):
     matches = re.fullmatch(pattern, text, flags=re.ASCII) is not None
     assert fits("guided_regex", pattern, text) == matches
 
 
-def test_marks_of_both_ends_may_stand_there():
+def test_anchors_are_allowed_at_both_ends():
     assert fits("guided_regex", "^a+$", "aa")
     assert fits("guided_regex", r"\u00e9\x41\t[\n]", "éA\t\n")
 

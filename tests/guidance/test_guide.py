@@ -1,4 +1,4 @@
-"""A guide: masks are computed aside, and a text has a budget for all of them."""
+"""A guide: background computation of masks, with a limit per text."""
 
 import pytest
 from llguidance import LLParserLimits
@@ -12,29 +12,29 @@ from tfattn.guidance.guides import Guides
 GUIDES = Guides(BYTES)
 
 
-def test_a_text_has_a_budget(monkeypatch):
+def test_computation_per_text_is_limited(monkeypatch):
     monkeypatch.setattr(module, "MAX_SECONDS", 0.0)
-    guide = GUIDES.of({"guided_regex": "a+"}, end_ids=[])
+    guide = GUIDES.guide({"guided_regex": "a+"}, end_ids=[])
     guide.advance(ord("a"))
     for _ in range(2):  # it stays refused
-        with pytest.raises(ServingError, match="guided_regex: what guides the text takes too much work"):
+        with pytest.raises(ServingError, match="guided_regex: the guide takes too much computation"):
             guide.allowed()
 
 
-def test_a_mask_has_a_limit(monkeypatch):
+def test_computation_per_mask_is_limited(monkeypatch):
     monkeypatch.setattr(matcher, "LIMITS", LLParserLimits(step_lexer_fuel=2_000, verbose_errors=False))
-    with pytest.raises(ServingError, match="guided_regex: what guides the text can be read in too many ways"):
-        guide = GUIDES.of({"guided_regex": "(?:(?:.{0,30}){30}|(?:..?.?){100}|(?:.{3,7}x?){50})y"}, end_ids=[])
+    with pytest.raises(ServingError, match="guided_regex: the grammar is too ambiguous"):
+        guide = GUIDES.guide({"guided_regex": "(?:(?:.{0,30}){30}|(?:..?.?){100}|(?:.{3,7}x?){50})y"}, end_ids=[])
         for _ in range(100):
             guide.advance(ord("a"))
 
 
-def test_a_vocabulary_that_cannot_go_on_is_said():
+def test_a_vocabulary_without_valid_continuation_is_reported():
     guides = Guides([b"a", b"b"])
-    guide = guides.of({"guided_grammar": 'start: "ab" | "ac"'}, end_ids=[])
+    guide = guides.guide({"guided_grammar": 'start: "ab" | "ac"'}, end_ids=[])
     guide.advance(0)
     assert guide.allowed().tolist() == [False, True]
-    guide = Guides([b"a", b"x"]).of({"guided_grammar": 'start: "ab" | "ac"'}, end_ids=[])
+    guide = Guides([b"a", b"x"]).guide({"guided_grammar": 'start: "ab" | "ac"'}, end_ids=[])
     guide.advance(0)
-    with pytest.raises(ServingError, match="guided_grammar: no text fits"):
+    with pytest.raises(ServingError, match="guided_grammar: no text is valid"):
         guide.allowed()

@@ -1,4 +1,4 @@
-"""Guides: what is drawn under them is what was asked for, whatever the tokens are."""
+"""Guides: samples are valid for any vocabulary."""
 
 import json
 import random
@@ -23,13 +23,13 @@ SEEDS = st.integers(0, 2**32)
 
 def written(fields, seed, which=1, **options):
     return drawn(
-        GUIDES[which].of(fields, end_ids=ENDS[which]), VOCABULARIES[which], random.Random(seed), **options
+        GUIDES[which].guide(fields, end_ids=ENDS[which]), VOCABULARIES[which], random.Random(seed), **options
     ).decode()
 
 
 @settings(deadline=None, max_examples=60)
 @given(SCHEMAS, SEEDS, st.sampled_from([0, 1]))
-def test_what_is_drawn_under_a_schema_is_valid(schema_and_value, seed, which):
+def test_samples_under_a_schema_are_valid(schema_and_value, seed, which):
     schema, _ = schema_and_value
     jsonschema.validate(json.loads(written({"guided_json": schema}, seed, which)), schema)
 
@@ -43,7 +43,7 @@ def test_a_grammar_is_lark(which):
 
 @settings(deadline=None, max_examples=20)
 @given(SEEDS, st.sampled_from([0, 1]))
-def test_any_object_is_json(seed, which):
+def test_json_object_allows_any_object(seed, which):
     text = written({"response_format": {"type": "json_object"}}, seed, which)
     assert isinstance(json.loads(text), dict)
 
@@ -61,7 +61,7 @@ def test_a_pattern_matches_the_whole_text(seed):
     assert re.fullmatch(pattern, written({"guided_regex": pattern}, seed))
 
 
-def test_every_choice_can_be_drawn_also_where_one_begins_another():
+def test_every_choice_can_be_sampled_including_prefixes():
     texts = ["a", "ab", "abé", "b"]
     assert {written({"guided_choice": texts}, seed) for seed in range(80)} == set(texts)
 
@@ -73,18 +73,18 @@ def test_openai_schema_is_the_same_as_a_guided_json():
         assert written({"response_format": asked}, seed) == written({"guided_json": json.dumps(schema)}, seed)
 
 
-def test_texts_follow_the_same_masks_without_knowing_of_each_other():
+def test_texts_with_the_same_guide_are_independent():
     fields = {"guided_choice": ["ab", "ba"]}
-    one, other = (GUIDES[0].of(fields, end_ids=ENDS[0]) for _ in range(2))
+    one, other = (GUIDES[0].guide(fields, end_ids=ENDS[0]) for _ in range(2))
     one.advance(ord("a"))
     assert np.flatnonzero(one.allowed()).tolist() == [ord("b")]
     assert np.flatnonzero(other.allowed()).tolist() == [ord("a"), ord("b")]
-    with pytest.raises(ValueError, match="97 may not come next"):
+    with pytest.raises(ValueError, match="97 is not allowed"):
         one.advance(ord("a"))
 
 
-def test_an_end_may_be_written_where_the_text_is_whole():
-    guide = GUIDES[0].of({"guided_choice": ["a", "ab"]}, end_ids=ENDS[0])
+def test_the_end_is_allowed_after_a_complete_text():
+    guide = GUIDES[0].guide({"guided_choice": ["a", "ab"]}, end_ids=ENDS[0])
     guide.advance(ord("a"))
     assert not guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == [ord("b"), *ENDS[0]]
     guide.advance(*ENDS[0])
@@ -92,63 +92,67 @@ def test_an_end_may_be_written_where_the_text_is_whole():
 
 
 def test_a_text_without_an_end_token_ends_where_nothing_follows():
-    guide = GUIDES[0].of({"guided_choice": ["a", "ab"]}, end_ids=[])
+    guide = GUIDES[0].guide({"guided_choice": ["a", "ab"]}, end_ids=[])
     guide.advance(ord("a"))
     assert not guide.is_finished and np.flatnonzero(guide.allowed()).tolist() == [ord("b")]
     guide.advance(ord("b"))
     assert guide.is_finished
 
 
-def test_other_fields_ask_for_nothing():
-    assert GUIDES[0].of({"prompt": "a", "guided_json": None, "response_format": {"type": "text"}}, end_ids=[]) is None
+def test_other_fields_are_ignored():
+    assert (
+        GUIDES[0].guide({"prompt": "a", "guided_json": None, "response_format": {"type": "text"}}, end_ids=[]) is None
+    )
 
 
-def test_a_vocabulary_of_characters_writes_what_it_can():
+def test_a_vocabulary_of_characters_restricts_texts():
     token_bytes = [character.encode() for character in "aeosy né"] + [b""]
     guides = Guides(token_bytes)
     texts = {
-        drawn(guides.of({"guided_choice": ["yes", "no", "né"]}, end_ids=[8]), token_bytes, random.Random(n))
+        drawn(guides.guide({"guided_choice": ["yes", "no", "né"]}, end_ids=[8]), token_bytes, random.Random(n))
         for n in range(20)
     }
     assert texts == {b"yes", b"no", "né".encode()}
-    assert drawn(guides.of({"guided_choice": ["yes", "never"]}, end_ids=[8]), token_bytes, random.Random(0)) == b"yes"
-    with pytest.raises(ServingError, match="guided_json: the model's tokens cannot write any text that fits"):
-        guides.of({"guided_json": {"type": "string"}}, end_ids=[8])
+    assert (
+        drawn(guides.guide({"guided_choice": ["yes", "never"]}, end_ids=[8]), token_bytes, random.Random(0)) == b"yes"
+    )
+    with pytest.raises(ServingError, match="guided_json: the tokens of the model cannot form a valid text"):
+        guides.guide({"guided_json": {"type": "string"}}, end_ids=[8])
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"guided_choice": "yes"}, "guided_choice: no list of texts: expected such as .*, none of them empty"),
+        ({"guided_choice": "yes"}, "guided_choice: no list of texts: expected non-empty texts"),
         ({"guided_choice": ["yes", ""]}, "guided_choice: no list of texts"),
         ({"guided_regex": 1}, "guided_regex: no pattern"),
-        ({"guided_regex": "a{0}"}, "guided_regex: only an empty text fits"),
+        ({"guided_regex": "a{0}"}, "guided_regex: only an empty text is valid"),
         (
             {"guided_regex": "a", "guided_json": {}},
             "guided_regex: only one field can guide a text: expected one, received guided_json, guided_regex",
         ),
         ({"guided_json": "{"}, "guided_json: the schema is no JSON"),
-        ({"guided_json": {"$ref": "#"}}, "guided_json: no text fits. A schema that contains itself needs"),
+        ({"guided_json": {"$ref": "#"}}, "guided_json: no text is valid. Give a schema that contains itself"),
         (
             {"guided_json": {"enum": ["a" * 2**20]}},
-            "guided_json: what guides the text is too long: expected at most 1,048,576",
+            "guided_json: the field is too long: expected at most 1,048,576",
         ),
-        ({"guided_regex": "a(b"}, r"guided_regex: a text cannot be held to it \(unclosed group\)"),
+        ({"guided_regex": "a(b"}, r"guided_regex: the guide is not supported \(unclosed group\)"),
         ({"guided_regex": "a(?=b)"}, "look-around, including look-ahead and look-behind, is not supported"),
         ({"guided_regex": "a\\\\\\"}, "guided_regex: cannot read the pattern: expected a character after"),
         ({"guided_regex": "a" * 2001}, "guided_regex: the pattern is too long: expected at most 2,000 characters"),
         ({"guided_grammar": "start: other"}, r'guided_grammar: .*\(unknown name: "other"\)'),
         ({"guided_grammar": "%llguidance {}\nstart: 'a'"}, "guided_grammar: options of llguidance are not offered"),
         ({"guided_json": {"format": "planet"}}, r"guided_json: .*\(Unknown format: planet\)"),
-        ({"response_format": "json"}, 'response_format.type: no format of responses: .*received "json"'),
+        ({"response_format": "json"}, 'response_format.type: unknown response format: .*received "json"'),
         ({"response_format": {"type": "xml"}}, 'expected text, json_object or json_schema, received "xml"'),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema: no schema"),
         (
             {"response_format": {"type": "json_schema", "json_schema": {"schema": {"items": {"not": {}}}}}},
-            "response_format.json_schema.schema#/items/not: the keyword cannot be held to",
+            "response_format.json_schema.schema#/items/not: the keyword is not supported",
         ),
     ],
 )
-def test_what_cannot_guide_a_text_is_refused(fields, message):
+def test_invalid_guides_are_refused(fields, message):
     with pytest.raises(ServingError, match=message):
-        GUIDES[0].of(fields, end_ids=[])
+        GUIDES[0].guide(fields, end_ids=[])

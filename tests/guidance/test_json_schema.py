@@ -1,4 +1,4 @@
-"""JSON Schema: valid values can be written, and what cannot be held to is refused with its place."""
+"""JSON schemas: valid values are allowed, and unsupported schemas are refused with their location."""
 
 import json
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from tests.guidance.schemas import SCHEMAS
 from tests.guidance.vocabularies import fits
 from tfattn.errors import ServingError
-from tfattn.guidance.json_schema import readable
+from tfattn.guidance.json_schema import normalize_schema
 
 
 def takes(schema, value):
@@ -17,12 +17,12 @@ def takes(schema, value):
 
 @settings(deadline=None)
 @given(SCHEMAS)
-def test_a_valid_value_can_be_written(drawn):
+def test_valid_values_are_allowed(drawn):
     schema, value = drawn
     assert fits("guided_json", schema, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def test_an_object_has_no_properties_but_those_that_are_allowed():
+def test_an_object_has_only_its_declared_properties():
     one = {"type": "object", "properties": {"a": {"type": "integer"}}}
     assert takes(one, {}) and takes(one, {"a": 1}) and not takes(one, {"a": 1, "b": 1})
     others = one | {"additionalProperties": {"type": "boolean"}}
@@ -30,12 +30,12 @@ def test_an_object_has_no_properties_but_those_that_are_allowed():
     assert takes({"type": "object"}, {"any": 1})
 
 
-def test_schemas_that_hold_together_leave_each_other_room():
+def test_combined_schemas_are_not_narrowed():
     parts = {"allOf": [{"properties": {"a": {"type": "null"}}}, {"properties": {"b": {"type": "null"}}}]}
     assert takes(parts, {"a": None, "b": None}) and not takes(parts, {"a": None, "b": 1})
 
 
-def test_a_schema_without_type_is_of_that_which_its_keywords_speak_of():
+def test_the_type_follows_from_keywords():
     assert takes({"properties": {"a": True}}, {"a": [None, {"b": 1.5}]}) and not takes({"properties": {}}, 1)
     assert takes({"items": {"type": "null"}}, [None]) and not takes({"items": {"type": "null"}}, {})
     assert all(takes({}, value) for value in (1, "a", [], {"x": [1]}, None, True))
@@ -56,13 +56,13 @@ def test_a_schema_without_type_is_of_that_which_its_keywords_speak_of():
         ({"$ref": "#/prefixItems/1", "prefixItems": [{"const": 2}, {"const": 1}]}, 1, 2),
     ],
 )
-def test_a_reference_leads_where_it_says(schema, valid, invalid):
+def test_references_are_resolved(schema, valid, invalid):
     assert takes(schema, valid) and not takes(schema, invalid)
 
 
 @pytest.mark.parametrize("reference", ["#items", "#value", "#0/items", "#/1", f"#/{'1' * 5000}", "#/items/%2", "#/ſ"])
-def test_a_reference_that_leads_nowhere_is_refused(reference):
-    with pytest.raises(ServingError, match="guided_json: a text cannot be held to it"):
+def test_unresolved_references_are_refused(reference):
+    with pytest.raises(ServingError, match="guided_json: the guide is not supported"):
         takes({"items": {}, "anyOf": [{"$ref": reference}]}, [])
 
 
@@ -76,12 +76,12 @@ def test_a_reference_that_leads_nowhere_is_refused(reference):
         {"allOf": [{"$ref": "#"}, {"type": "null"}]},
     ],
 )
-def test_what_contains_itself_without_an_end_is_refused(schema):
-    with pytest.raises(ServingError, match="schema: no text fits. A schema that contains itself needs"):
-        readable(schema, where="schema")
+def test_infinite_recursion_is_refused(schema):
+    with pytest.raises(ServingError, match="schema: no text is valid. Give a schema that contains itself"):
+        normalize_schema(schema, where="schema")
 
 
-def test_what_contains_itself_may_have_an_end():
+def test_finite_recursion_is_allowed():
     assert takes({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, None)
     tree = {"type": "object", "properties": {"a": {"type": "array", "items": {"$ref": "#"}}}, "required": ["a"]}
     assert takes(tree, {"a": [{"a": []}]})
@@ -94,26 +94,26 @@ def test_what_contains_itself_may_have_an_end():
         ({"proprties": {}}, "schema#/proprties: .*Did you mean `properties`"),
         (
             {"properties": {"a": {"uniqueItems": True}}},
-            "schema#/properties/a/uniqueItems: the keyword cannot be",
+            "schema#/properties/a/uniqueItems: the keyword is not supported",
         ),
-        ({"items": {"x-guidance": {}}}, "schema#/items/x-guidance: the keyword cannot be held to"),
-        ({"$defs": {"a": {"$id": "other"}}}, "schema#/[$]defs/a/[$]id: the keyword cannot be held to"),
+        ({"items": {"x-guidance": {}}}, "schema#/items/x-guidance: the keyword is not supported"),
+        ({"$defs": {"a": {"$id": "other"}}}, "schema#/[$]defs/a/[$]id: the keyword is not supported"),
         ({"properties": {"a/b": 1}}, "schema#/properties/a~1b: no schema"),
-        ({"enum": [float("nan")]}, "schema#: no value of JSON"),
-        ({"maximum": 2**53 + 1}, "schema#: no value of JSON .numbers above 9,007,199,254,740,992 are not exact"),
+        ({"enum": [float("nan")]}, "schema#: no valid JSON"),
+        ({"maximum": 2**53 + 1}, "schema#: no valid JSON .numbers above 9,007,199,254,740,992 are not exact"),
         ({"$ref": "https://example.org/schema"}, "schema#/.ref: a reference out of the schema"),
         ({"$ref": "item"}, "schema#/.ref: a reference out of the schema"),
         ({"$ref": 5}, "schema#/.ref: a reference out of the schema"),
     ],
 )
-def test_what_is_no_schema_is_refused_with_its_place(schema, message):
+def test_invalid_schemas_are_refused_with_their_location(schema, message):
     with pytest.raises(ServingError, match=message):
-        readable(schema, where="schema")
+        normalize_schema(schema, where="schema")
 
 
-def test_a_schema_has_a_deepest():
+def test_the_depth_of_a_schema_is_limited():
     schema = {}
     for _ in range(200):
         schema = {"items": schema}
     with pytest.raises(ServingError, match="nested too deep: expected at most 50 levels"):
-        readable(schema, where="schema")
+        normalize_schema(schema, where="schema")

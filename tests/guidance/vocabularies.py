@@ -1,12 +1,12 @@
-"""Vocabularies, and texts that are drawn under a guide."""
+"""Vocabularies, and texts that are sampled under a guide."""
 
 import random
 
 import numpy as np
 
-from tfattn.guidance.grammar import grammar_of
+from tfattn.guidance.grammar import field_grammar
 from tfattn.guidance.guide import Guide
-from tfattn.guidance.matcher import compiled
+from tfattn.guidance.matcher import compile_grammar
 from tfattn.guidance.vocabulary import Vocabulary
 
 BYTES = [bytes([value]) for value in range(256)]
@@ -15,7 +15,7 @@ BYTE_VOCABULARY = Vocabulary(BYTES)
 
 
 def merged(seed: int, count: int = 400) -> list[bytes]:
-    """All bytes, random joints of what a text is likely to have, two tokens that add nothing, and an end."""
+    """Return all bytes, random merges of likely text, two empty tokens, and an end."""
     rng = random.Random(seed)
     pieces = [*'":,{}[] ab01-.é\\u', "name", "true", "null"]
     tokens = dict.fromkeys("".join(rng.choices(pieces, k=rng.randint(1, 4))).encode() for _ in range(count))
@@ -24,7 +24,7 @@ def merged(seed: int, count: int = 400) -> list[bytes]:
 
 
 def drawn(guide: Guide, token_bytes: list[bytes], rng: random.Random, *, most: int = 40) -> bytes:
-    """Draw a text; from `most` tokens on, only what brings it to its end."""
+    """Sample a text; from `most` tokens on, only tokens that finish it."""
     written: list[int] = []
     while not guide.is_finished:
         allowed = guide.allowed()
@@ -39,7 +39,7 @@ def drawn(guide: Guide, token_bytes: list[bytes], rng: random.Random, *, most: i
 
 
 def nearest_end(guide: Guide, allowed: np.ndarray) -> int:
-    """Choose a token that ends the text, or else a character that closes what is open."""
+    """Choose a token that ends the text, or a character that closes an open part."""
     if allowed[-1]:
         return len(allowed) - 1
     closing = [ord(character) for character in '"}]0ealsu:l' if allowed[ord(character)]]
@@ -47,7 +47,7 @@ def nearest_end(guide: Guide, allowed: np.ndarray) -> int:
 
 
 def fits(name: str, value: object, text: str) -> bool:
-    """Tell whether a whole text is what a field asks for."""
-    matcher = compiled(BYTE_VOCABULARY, grammar_of(name, value), where=name)
+    """Return whether a whole text is valid for a field."""
+    matcher = compile_grammar(BYTE_VOCABULARY, field_grammar(name, value), where=name)
     written = list(text.encode())
     return matcher.try_consume_tokens(written) == len(written) and matcher.is_accepting()

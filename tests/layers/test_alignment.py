@@ -1,4 +1,4 @@
-"""Alignment: the formulas of its scores, blind to padding, the same for one query as for many."""
+"""Alignment: formulas of the scores, independence of padding and of the number of queries."""
 
 import keras
 import numpy as np
@@ -55,7 +55,7 @@ def test_equals_the_formula(score):
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_padding_weighs_nothing_and_changes_nothing(score):
+def test_padding_has_weight_0_and_changes_nothing(score):
     layer, source = build(score), annotations(score)
     means, weights = gather(layer, STATES, source, REAL)
     np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-6)
@@ -65,7 +65,7 @@ def test_padding_weighs_nothing_and_changes_nothing(score):
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_many_queries_of_a_source_equal_one_each(score):
+def test_many_queries_equal_single_queries(score):
     layer, source = build(score), annotations(score)
     together = gather(layer, STATES, source, REAL)
     for query in range(3):
@@ -85,10 +85,10 @@ def test_in_bfloat16_weights_are_float32_and_about_the_same():
         np.testing.assert_allclose(value, expected, atol=0.03)
 
 
-def test_a_configuration_makes_an_equal_layer():
+def test_configuration_round_trips():
     assert Alignment.from_config(build("general").get_config()).score == "general"
 
 
-def test_products_need_equal_widths():
+def test_dot_scores_need_equal_widths():
     with pytest.raises(ValueError, match="score dot: expected annotations of the width 6 of the states, received 4"):
         Alignment(score="dot").build((2, 3, 6), (2, 5, 4))

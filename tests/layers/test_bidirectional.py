@@ -1,4 +1,4 @@
-"""Two LSTMs in one loop: equal to plain formulas and to Keras's, blind to padding, to each other and other texts."""
+"""Bidirectional LSTMs in one loop: equal to the formulas and to Keras, independent of padding."""
 
 import keras
 import numpy as np
@@ -18,7 +18,7 @@ def array(tensor):
 
 
 def build(width=4, **arguments):
-    """A layer whose weights are all drawn, biases too, so large that clips matter."""
+    """Make a layer with random weights and biases, so large that clipping matters."""
     layer = BidirectionalLstm(units=6, **arguments)
     layer.build((None, None, width))
     draw = np.random.default_rng(1)
@@ -31,7 +31,7 @@ def sigmoid(x):
 
 
 def plain(layer, x, direction):
-    """One direction over one row (T, F), step by step, in float64: (T, P)."""
+    """Compute one direction over a row (T, F), step by step, in float64: (T, P)."""
     names = ("kernel", "recurrent_kernel", "bias", *(["projection"] if layer.projection_dim else []))
     weights = {name: array(layer.both(name))[direction].astype("float64") for name in names}
     h, c, outputs = np.zeros(weights["recurrent_kernel"].shape[0]), np.zeros(layer.units), []
@@ -78,7 +78,7 @@ def test_padding_changes_nothing():
         np.testing.assert_allclose(alone[0], answer[row, :length], atol=1e-6)
 
 
-def test_directions_do_not_see_each_other():
+def test_directions_are_independent():
     layer = build(width=8, reads_halves=True)
     x = np.concatenate([X, X], axis=-1)
     answer = array(layer(x))
@@ -92,7 +92,7 @@ def test_directions_do_not_see_each_other():
     np.testing.assert_array_equal(array(layer(other))[..., :6], answer[..., :6])
 
 
-def test_sequences_of_a_row_are_read_apart():
+def test_sequences_of_a_row_are_independent():
     layer = build()
     ids = np.array([[0, 0, 1, 1, 1]] * 3, "int32")
     apart = np.concatenate([array(layer(X[:, :2])), array(layer(X[:, 2:]))], axis=1)

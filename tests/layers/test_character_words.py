@@ -1,4 +1,4 @@
-"""Vectors of words by their characters: equal to plain formulas, whatever else is in the batch."""
+"""Character-based word vectors: equal to the formulas, independent of the batch."""
 
 import keras
 import numpy as np
@@ -49,18 +49,18 @@ def test_equals_the_formulas():
     np.testing.assert_allclose(array(layer(WORDS)), np.stack([plain(layer, word) for word in WORDS]), atol=1e-4)
 
 
-def test_nothing_is_a_character_behind_the_word():
+def test_padding_after_a_word_is_ignored():
     layer = build()
     np.testing.assert_array_equal(array(layer(np.where(WORDS == BEYOND, 0, WORDS))), array(layer(WORDS)))
 
 
-def test_columns_without_letters_may_be_cut():
+def test_unused_character_columns_may_be_cut():
     layer = build()
     few, cut = WORDS[2:], WORDS[2:, : 3 + 3]  # the longest word, and as many places as the widest filter has
     np.testing.assert_allclose(array(layer(cut)), array(layer(few)), atol=1e-6)
 
 
-def test_highways_start_by_passing_on():
+def test_highways_start_near_the_identity():
     layer = CharacterWords(**ARGUMENTS)
     layer.build()
     for highway in layer.highways:

@@ -1,4 +1,4 @@
-"""Tokens of categories, of missing values, and [CLS]."""
+"""Tokens of categories and of missing values, and [CLS]."""
 
 import keras
 import numpy as np
@@ -21,7 +21,7 @@ def test_a_category_is_looked_up_among_those_of_its_column():
     np.testing.assert_array_equal(tokens, [[102, 530], [101, 510], [100, 500]])
 
 
-def test_an_unknown_value_is_the_column_alone():
+def test_an_unknown_value_has_only_the_column_vector():
     layer = CategoryTokens(width=8, category_counts=[3, 4, 5])
     tokens = array(layer(np.zeros((1, 3), "int32")))
     np.testing.assert_array_equal(tokens[0], array(layer.bias))
@@ -29,7 +29,7 @@ def test_an_unknown_value_is_the_column_alone():
     assert (known != tokens).all(axis=-1).all()
 
 
-def test_a_missing_number_changes_its_own_token_and_before_training_none():
+def test_a_missing_number_changes_only_its_token_after_training():
     layer = MissingTokens()
     missing = np.array([[0, 1, 0], [0, 0, 0]], "float32")
     np.testing.assert_array_equal(array(layer(X, missing)), X)
@@ -40,7 +40,7 @@ def test_a_missing_number_changes_its_own_token_and_before_training_none():
     np.testing.assert_array_equal(tokens, X)
 
 
-def test_missing_may_be_said_in_bools():
+def test_missing_may_be_bool():
     layer = MissingTokens()
     layer.build(X.shape)
     layer.vectors.assign(np.ones((3, 4)))

@@ -1,4 +1,4 @@
-"""Cross attention: padding of the source, beams that share a memory, the scores; equal to Keras's own layer."""
+"""Cross-attention: padding of the source, shared memory of beams, scores; equal to the layer of Keras."""
 
 import keras
 import numpy as np
@@ -68,7 +68,7 @@ def test_beams_share_the_memory_of_their_source(length):
     np.testing.assert_allclose(array(scores), array(expected_scores), rtol=1e-5, atol=1e-6)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     attention = layer(dropout=0.5)
     memory = attention.memory_of(SOURCE)
     np.testing.assert_array_equal(array(attention(X, memory)), array(attention(X, memory)))

@@ -1,4 +1,4 @@
-"""The decoder block: its two ways to normalize, the future, the source, the cache."""
+"""The decoder block: normalization, causality, source and cache."""
 
 import keras
 import numpy as np
@@ -36,7 +36,7 @@ def test_post_norm_normalizes_each_sum_and_pre_norm_what_each_part_reads(norm):
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_a_position_ignores_what_follows_and_heeds_the_source(norm):
+def test_positions_are_causal_and_depend_on_the_source(norm):
     layer = block(norm)
     memory = layer.memory_of(SOURCE)
     answer = array(layer(X, memory))
@@ -68,7 +68,7 @@ def test_decoding_with_a_cache_equals_the_whole_at_once(norm, positions):
         np.testing.assert_allclose(array(scores)[:, :, 0], array(all_scores)[:, :, step], rtol=1e-4, atol=1e-5)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     layer = block(dropout=0.5)
     memory = layer.memory_of(SOURCE)
     np.testing.assert_array_equal(array(layer(X, memory)), array(layer(X, memory)))

@@ -1,10 +1,10 @@
-"""Dropout: what is dropped, what stays, and a state that can be saved."""
+"""Dropout of components and of whole rows: the rate, the mean, and a state that can be saved."""
 
 import keras
 import numpy as np
 import pytest
 
-from tfattn.layers.dropout import Dropout, dropout
+from tfattn.layers.dropout import Dropout, StochasticDepth, dropout
 
 pytestmark = pytest.mark.every_backend
 
@@ -31,7 +31,7 @@ def test_does_nothing_outside_training_or_with_rate_0():
     assert not empty.variables
 
 
-def test_its_state_has_the_same_name_each_time_and_decides_what_is_dropped():
+def test_the_random_state_has_a_stable_name_and_determines_dropout():
     first, second = Dropout(0.5, name="dropout"), Dropout(0.5, name="dropout")
     for layer in (first, second):
         layer.build(X.shape)
@@ -60,7 +60,7 @@ def test_drops_the_rate_to_a_256th_and_keeps_the_mean_exactly(rate):
     np.testing.assert_allclose(dropped[dropped != 0], 1 / (1 - nearest), rtol=1e-6)
 
 
-def test_every_position_is_as_likely():
+def test_all_positions_are_equally_likely():
     kept = np.mean([drop_values(np.ones(37, "float32"), 0.5, seed) != 0 for seed in range(300)], axis=0)
     assert kept.min() > 0.35 and kept.max() < 0.65
 
@@ -82,3 +82,19 @@ def test_a_seed_decides_what_is_dropped():
     x = np.ones((20, 20), "float32")
     np.testing.assert_array_equal(drop_values(x, 0.5, seed=3), drop_values(x, 0.5, seed=3))
     assert (drop_values(x, 0.5, seed=3) != drop_values(x, 0.5, seed=4)).any()
+
+
+def test_whole_rows_are_dropped_and_the_mean_is_kept():
+    keras.utils.set_random_seed(0)
+    layer = StochasticDepth(0.25)
+    answer = keras.ops.convert_to_numpy(layer(np.ones((2000, 3, 4), "float32"), training=True))
+    rows = answer.reshape(2000, -1)
+    assert (rows == rows[:, :1]).all()
+    np.testing.assert_allclose(np.unique(rows), [0, 4 / 3], rtol=1e-6)
+    assert abs(rows.mean() - 1) < 0.05
+
+
+def test_the_random_state_has_a_stable_name():
+    layer = StochasticDepth(0.25, name="layer")
+    layer.build((None, 3, 4))
+    assert [variable.path for variable in layer.variables] == ["layer/seed/seed_generator_state"]

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the model column run and say what they say."""
+"""The examples in the docstrings of the model column run with the documented results."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""Tokens of images: what a strided convolution gives, and what a convolution with maxima gives, by hand."""
+"""Tokens of images: equal to strided convolutions, and to convolutions with max pooling by hand."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Multi-head attention: masks, the cache, the scores; equal to Keras's own layer."""
+"""Multi-head attention: masks, cache and scores; equal to the layer of Keras."""
 
 import keras
 import numpy as np
@@ -48,7 +48,32 @@ def test_padding_changes_nothing():
     np.testing.assert_allclose(alone[0], answer[0, :4], rtol=1e-5, atol=1e-6)
 
 
-def test_causal_position_ignores_what_follows():
+def test_scores_are_scaled():
+    attention, recorded = layer(scale=0.1), []
+    attention(X, record=lambda *parts: recorded.extend(parts))
+    weights, query, key = map(array, recorded)
+    scores = keras.ops.softmax(0.1 * query @ key.swapaxes(-1, -2))
+    np.testing.assert_allclose(weights, scores, rtol=1e-5, atol=1e-6)
+
+
+def test_a_bias_may_be_a_function_of_queries_and_keys():
+    attention, recorded, received = layer(), [], []
+    attention(X, record=lambda *parts: recorded.extend(parts))
+
+    def bias(query, key, project):
+        received.extend([query, key, *project(X)])
+        return keras.ops.matmul(query, keras.ops.swapaxes(key, -1, -2))
+
+    answer = attention(X, attention_bias=bias)
+    _, query, key = recorded
+    for expected, part in zip((query, key, query, key), received, strict=True):
+        np.testing.assert_allclose(array(part), array(expected), rtol=1e-5, atol=1e-6)
+    products = keras.ops.matmul(query, keras.ops.swapaxes(key, -1, -2))
+    np.testing.assert_allclose(array(answer), array(attention(X, attention_bias=products)), rtol=1e-5, atol=1e-6)
+    assert np.abs(array(answer) - array(attention(X))).max() > 0.01
+
+
+def test_causal_attention_ignores_later_positions():
     attention = layer(is_causal=True)
     answer = array(attention(X))
     for step in range(5):
@@ -88,7 +113,7 @@ def test_rows_of_a_cache_may_be_reordered_with_their_sequences():
     np.testing.assert_allclose(array(answer)[:, 0], whole[:, 5], rtol=1e-5, atol=1e-6)
 
 
-def test_beams_see_what_they_go_on_from_in_caches_that_stay():
+def test_beams_attend_to_their_parents_in_unmoved_caches():
     attention, draw, steps = layer(is_causal=True), np.random.default_rng(2), 5
     attention.build((None, None, 8))
     written = draw.normal(size=(2, 3, 0, 8)).astype("float32")  # (B, W, T, D), of each beam all that it goes on from
@@ -106,7 +131,7 @@ def test_beams_see_what_they_go_on_from_in_caches_that_stay():
         written = np.take_along_axis(written, beams[..., None], axis=1)
 
 
-def test_rotary_positions_count_by_their_distances():
+def test_rotary_scores_depend_on_distances():
     attention = layer(is_causal=True)
     near = array(attention(X, positions=np.arange(6)))
     np.testing.assert_allclose(array(attention(X, positions=np.arange(6) + 9)), near, rtol=1e-4, atol=1e-5)
@@ -119,7 +144,7 @@ def test_rotary_positions_count_by_their_distances():
     np.testing.assert_allclose(answer, near, rtol=1e-5, atol=1e-6)
 
 
-def test_rows_may_have_positions_of_their_own():
+def test_rows_may_have_different_positions():
     attention = layer()
     positions = np.array([[0, 1, 2, 3, 4, 5], [3, 4, 5, 0, 1, 2]])
     answer = array(attention(X, positions=positions))
@@ -129,7 +154,7 @@ def test_rows_may_have_positions_of_their_own():
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_the_first_positions_alone_are_answered_as_among_all(is_causal):
+def test_computing_first_positions_equals_computing_all(is_causal):
     attention = layer(is_causal=is_causal)
     mask = masks.padding(REAL)
     whole, all_scores = attention(X, attention_mask=mask, return_attention_scores=True)
@@ -139,7 +164,7 @@ def test_the_first_positions_alone_are_answered_as_among_all(is_causal):
     np.testing.assert_allclose(array(scores), array(all_scores)[:, :, :2], rtol=1e-5, atol=1e-6)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     attention = layer(dropout=0.5)
     np.testing.assert_array_equal(array(attention(X)), array(attention(X)))
     assert (array(attention(X, training=True)) != array(attention(X, training=True))).any()

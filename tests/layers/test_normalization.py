@@ -1,4 +1,4 @@
-"""Layer normalization as a layer: equal to Keras's own, weights and all."""
+"""Layer normalization: equal to the layer of Keras."""
 
 import keras
 import numpy as np

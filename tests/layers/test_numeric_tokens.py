@@ -1,4 +1,4 @@
-"""Tokens of numbers: each formula by hand, each column by itself, and float32 throughout."""
+"""Tokens of numbers: formulas by hand, independent columns, float32."""
 
 import keras
 import numpy as np
@@ -52,7 +52,7 @@ def test_periodic_by_hand():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_column_makes_its_own_token_alone(kind):
+def test_a_column_changes_only_its_token(kind):
     layer, width = KINDS[kind]
     x = np.repeat(X, width, axis=1)
     changed = x.copy()
@@ -61,13 +61,13 @@ def test_a_column_makes_its_own_token_alone(kind):
     assert differs.tolist() == [False, True, False]
 
 
-def test_numbers_keep_their_digits_under_bfloat16():
+def test_numbers_keep_float32_precision_under_bfloat16():
     layer = PeriodicTokens(width=6, frequency_scale=1.0, dtype="mixed_bfloat16")
     big, bigger = np.array([[5.0]], "float32"), np.array([[5.01]], "float32")  # equal in bfloat16
     assert (array(keras.ops.cast(layer(big), "float32")) != array(keras.ops.cast(layer(bigger), "float32"))).any()
 
 
-def test_frequencies_spread_as_asked():
+def test_frequencies_have_the_requested_deviation():
     layer = PeriodicTokens(width=2, num_frequencies=500, frequency_scale=0.3)
     layer.build((None, 20))
     assert array(layer.frequencies).std() == pytest.approx(0.3, rel=0.05)

@@ -1,4 +1,4 @@
-"""Positions in a layer: what is scaled and what is added."""
+"""Position embeddings: scaling and addition."""
 
 import keras
 import numpy as np
@@ -28,7 +28,7 @@ def test_each_position_adds_its_own_vector():
     np.testing.assert_allclose(added, np.broadcast_to(table[3:], X.shape), atol=1e-5)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     layer = Positions(dropout=0.5)
     np.testing.assert_array_equal(run(layer), run(layer))
     assert (run(layer, training=True) == 0).mean() > 0.3

@@ -1,4 +1,4 @@
-"""The linear map: equal to Keras's own layer, and drawn as it says."""
+"""The linear projection: equal to the layer of Keras, and its initialization."""
 
 import keras
 import numpy as np
@@ -18,7 +18,7 @@ def test_equals_keras():
     np.testing.assert_allclose(answer, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_kernels_are_drawn_with_a_deviation_or_by_their_widths():
+def test_kernels_are_initialized_by_deviation_or_width():
     normal, uniform = Projection(units=300, initializer_range=0.3), Projection(units=300, initializer_range=None)
     for layer in (normal, uniform):
         layer.build((None, 100))

@@ -1,4 +1,4 @@
-"""GRU and LSTM layers: equal to Keras's own, blind to padding, true to the contract of layers."""
+"""GRU and LSTM layers: equal to Keras, independent of padding, and the layer contract."""
 
 import keras
 import numpy as np
@@ -67,14 +67,14 @@ def test_padding_changes_nothing(layer):
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_at_padding_the_output_stays(cell):
+def test_the_output_is_unchanged_at_padding(cell):
     answer = array(build(cell=cell)(X, REAL))
     np.testing.assert_array_equal(answer[0, 3:], answer[0, [2, 2]])
     backwards = array(build(cell=cell, go_backwards=True)(X, REAL))
     assert (backwards[0, 3:] == 0).all()
 
 
-def test_both_directions_end_where_they_have_read_all():
+def test_final_states_of_both_directions_cover_the_sequence():
     layer = build(Bidirectional)
     outputs = layer(X, REAL)
     last = array(layer.last_states(outputs))
@@ -85,7 +85,7 @@ def test_both_directions_end_where_they_have_read_all():
         np.testing.assert_array_equal(last[row], expected)
 
 
-def test_each_gate_starts_orthogonal_and_none_like_another():
+def test_gates_are_initialized_orthogonal_and_different():
     layer = Cell(units=6)
     layer.build((None, 18))
     kernels = np.split(array(layer.recurrent_kernel), 3, axis=1)
@@ -94,7 +94,7 @@ def test_each_gate_starts_orthogonal_and_none_like_another():
     assert np.abs(kernels[0] - kernels[1]).max() > 0.1
 
 
-def test_the_forget_gate_starts_open():
+def test_the_forget_gate_bias_starts_at_1():
     layer = Cell(units=2, cell="lstm")
     layer.build((None, 8))
     np.testing.assert_array_equal(array(layer.recurrent_bias), [0, 0, 1, 1, 0, 0, 0, 0])

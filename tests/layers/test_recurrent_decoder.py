@@ -1,4 +1,4 @@
-"""The four recurrent decoders: equal to the papers' formulas, the whole as well as step by step."""
+"""The four recurrent decoders: equal to the formulas of the papers, as a whole and step by step."""
 
 import keras
 import numpy as np
@@ -129,13 +129,13 @@ def test_step_by_step_equals_the_whole(decoder_class, cell):
 
 
 @pytest.mark.parametrize("decoder_class", DECODERS)
-def test_dropout_between_layers_acts_in_training_alone(decoder_class):
+def test_dropout_between_layers_acts_only_in_training(decoder_class):
     decoder = build(decoder_class, num_layers=2, dropout=0.5)
     np.testing.assert_array_equal(read(decoder), read(decoder))
     assert (read(decoder, training=True) != read(decoder, training=True)).any()
 
 
-def test_what_is_fed_back_is_part_of_the_state():
+def test_input_feeding_is_part_of_the_state():
     decoder = build(InputFeedingDecoder)
     memory = decoder.memory_of(ANNOTATIONS, SUMMARY, REAL)
     layers, fed = decoder.first_state(memory)
@@ -145,7 +145,7 @@ def test_what_is_fed_back_is_part_of_the_state():
     assert np.abs(array(other) - array(output)).max() > 1e-3
 
 
-def test_rows_of_a_source_stand_together():
+def test_rows_of_a_source_are_adjacent():
     rows = np.arange(12, dtype="float32").reshape(6, 2)
     together = by_source(rows, {"summary": SUMMARY})
     assert together.shape == (2, 3, 2)

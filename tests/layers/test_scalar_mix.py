@@ -1,4 +1,4 @@
-"""ScalarMix: a learnt mean of layers."""
+"""ScalarMix: a learned mean of layers."""
 
 import keras
 import numpy as np
@@ -25,7 +25,7 @@ def test_contract(normalize, tmp_path):
     check_layer(Mixed, arguments, *LAYERS, output_shape=(3, 5, 8), folder=tmp_path)
 
 
-def test_it_begins_as_the_mean_and_follows_its_weights():
+def test_the_mix_starts_as_the_mean_and_follows_its_weights():
     mix = ScalarMix(num_layers=3)
     np.testing.assert_allclose(mix(LAYERS), np.mean(LAYERS, axis=0), atol=1e-6)
     mix.scalars.assign(np.log([0.5, 0.25, 0.25]))
@@ -34,7 +34,7 @@ def test_it_begins_as_the_mean_and_follows_its_weights():
     np.testing.assert_allclose(mix(LAYERS), expected, atol=1e-6)
 
 
-def test_normalized_layers_count_alike_however_large_they_are():
+def test_normalized_layers_have_equal_scale():
     mix = ScalarMix(num_layers=2, normalize=True)
     small, large = LAYERS[0], 100.0 * LAYERS[1] + 7.0
     of_large = keras.ops.convert_to_numpy(mix([small, large]))

@@ -1,4 +1,4 @@
-"""Tables are shared as asked, and make logits."""
+"""Embedding tables: sharing, and logits."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ def tables(share, target_vocabulary_size=7):
 
 
 @pytest.mark.parametrize(("share", "same"), [("all", [0, 0, 0]), ("target", [0, 1, 1]), ("none", [0, 1, 2])])
-def test_tables_are_shared_as_asked(share, same):
+def test_tables_are_shared_as_configured(share, same):
     made = tables(share)
     assert [made.index(table) for table in made] == same
 
 
-def test_each_has_a_row_for_each_token_of_its_side():
+def test_tables_have_a_row_per_token():
     assert [table.embeddings.shape[0] for table in tables("none", 9)] == [7, 9, 9]
     with pytest.raises(ConfigError, match="7 source tokens and 9 target tokens"):
         tables("all", 9)

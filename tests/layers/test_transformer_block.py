@@ -1,4 +1,4 @@
-"""The Transformer block: its ways to normalize, the first positions alone, and rows for which it is left out."""
+"""The Transformer block: normalization, first positions, and stochastic depth."""
 
 import keras
 import numpy as np
@@ -21,7 +21,7 @@ def array(tensor):
     return keras.ops.convert_to_numpy(tensor)
 
 
-def test_the_first_part_reads_x_as_it_is_and_the_second_what_was_normalized():
+def test_normalization_is_applied_as_configured():
     layer = block("pre_feed_forward")
     answer = array(layer(X))
     x = X + array(layer.attention(X))
@@ -32,7 +32,7 @@ def test_the_first_part_reads_x_as_it_is_and_the_second_what_was_normalized():
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "pre_feed_forward"])
-def test_the_first_positions_alone_are_answered_as_among_all(norm):
+def test_computing_first_positions_equals_computing_all(norm):
     layer = block(norm)
     whole, _ = layer(X, return_attention_scores=True)
     first, scores = layer(X, num_queries=1, return_attention_scores=True)
@@ -40,7 +40,7 @@ def test_the_first_positions_alone_are_answered_as_among_all(norm):
     np.testing.assert_allclose(array(first), array(whole)[:, :1], rtol=1e-4, atol=1e-4)
 
 
-def test_dropout_inside_the_feed_forward_network_acts_in_training_alone():
+def test_dropout_inside_the_feed_forward_network_acts_only_in_training():
     layer = block("pre", attention_dropout=0.0, intermediate_dropout=0.5)
     np.testing.assert_array_equal(array(layer(X)), array(layer(X)))
     assert (array(layer(X, training=True)) != array(layer(X, training=True))).any()
@@ -48,14 +48,14 @@ def test_dropout_inside_the_feed_forward_network_acts_in_training_alone():
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("num_groups", [None, 2, 1])
-def test_groups_answer_the_first_positions_alone_as_among_all(num_groups):
+def test_grouped_attention_of_first_positions_equals_all(num_groups):
     layer = block("pre", num_heads=4, num_groups=num_groups)
     whole, first = (keras.ops.convert_to_numpy(layer(ROWS, num_queries=count)) for count in (None, 2))
     assert first.shape == (6, 2, 8)
     np.testing.assert_allclose(first, whole[:, :2], rtol=1e-4, atol=1e-4)
 
 
-def test_rows_for_which_it_is_left_out_go_on_as_they_were():
+def test_rows_with_dropped_blocks_are_unchanged():
     layer = block("pre", num_heads=4, stochastic_depth=0.9)
     answer = keras.ops.convert_to_numpy(layer(np.tile(ROWS, (20, 1, 1)), training=True))
     is_same = (answer == np.tile(ROWS, (20, 1, 1))).all(axis=(1, 2))

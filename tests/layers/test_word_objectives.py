@@ -1,4 +1,4 @@
-"""Objectives of word vectors: by hand, and their gradients."""
+"""Objectives of word vectors: losses and gradients by hand."""
 
 import math
 
@@ -56,7 +56,7 @@ def loss_of(name, kind, vectors, outputs=None):
 
 @pytest.mark.parametrize("kind", [SkipGram, Cbow])
 @pytest.mark.parametrize("name", ["negative_sampling", "hierarchical_softmax", "softmax"])
-def test_losses_are_those_of_the_formulas_and_so_are_gradients(name, kind):
+def test_losses_and_gradients_equal_the_formulas(name, kind):
     import tensorflow as tf
 
     made, model = objective(name), kind(vocabulary_size=V, hidden_dim=D, block=L)
@@ -84,7 +84,7 @@ def test_losses_are_those_of_the_formulas_and_so_are_gradients(name, kind):
         assert float(by_outputs[place]) == pytest.approx((higher - lower) / (2 * step), rel=1e-3, abs=1e-4)
 
 
-def test_the_guess_is_the_loss_of_outputs_that_are_zero():
+def test_the_baseline_is_the_loss_of_zero_outputs():
     for name in ("negative_sampling", "hierarchical_softmax", "softmax"):
         made, model = objective(name), SkipGram(vocabulary_size=V, hidden_dim=D, block=2)
         made.outputs.assign(np.zeros(made.outputs.shape))
@@ -97,7 +97,7 @@ def test_the_guess_is_the_loss_of_outputs_that_are_zero():
         assert float(np.mean(loss)) == pytest.approx(made.guess, rel=1e-5)
 
 
-def test_ways_through_the_tree_are_huffmans():
+def test_tree_paths_are_huffman_codes():
     # By hand: 1 + 2 = 3, 3 + 4 = 7, 5 + 7 = 12, 9 + 12 = 21.
     paths, turns = huffman(COUNTS)
     lengths = np.abs(turns).sum(axis=1)
@@ -114,7 +114,7 @@ def test_ways_through_the_tree_are_huffmans():
     assert paths.shape == turns.shape == (1, 0)
 
 
-def test_a_fork_at_which_many_decisions_meet_goes_no_further_than_so_many():
+def test_updates_of_frequent_tree_nodes_are_bounded():
     import tensorflow as tf
 
     made, model = objective("hierarchical_softmax"), SkipGram(vocabulary_size=V, hidden_dim=D, block=L)

@@ -1,4 +1,4 @@
-"""The surprise of words: that of the plain formula, and in the mean about the same by words that are drawn."""
+"""The sampled softmax: the full formula, and its approximation by samples."""
 
 import keras
 import numpy as np
@@ -30,18 +30,18 @@ def plain(layer):
 
 
 @pytest.mark.every_backend
-def test_all_words_give_the_plain_formula():
+def test_sampling_all_words_equals_the_full_softmax():
     layer = build()
     np.testing.assert_allclose(array(layer(X, IDS)), plain(layer), atol=1e-5)
 
 
 @pytest.mark.every_backend
-def test_very_many_drawn_words_give_about_the_same():
+def test_many_sampled_words_approximate_the_full_softmax():
     layer = build(samples=200_000)
     np.testing.assert_allclose(array(layer.sampled(X, IDS)), plain(layer), atol=0.05)
 
 
-def test_few_drawn_words_still_teach():
+def test_few_sampled_words_lower_the_loss():
     layer = build(samples=8)
     found = np.stack([array(layer.sampled(X, IDS)) for _ in range(3)])
     assert (found > 0).all() and np.abs(found[0] - found[1]).max() > 1e-3, "others are drawn each time"

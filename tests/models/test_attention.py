@@ -1,11 +1,11 @@
-"""What models tell of what they look at, and the vectors of tokens that they can be given."""
+"""Attention records of models, and given token vectors."""
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
-from tests.contracts.logits import array
+from tests.contracts.logits import array, at_once
 from tfattn.features import (
     CATEGORY_IDS,
     LOGITS,
@@ -18,6 +18,7 @@ from tfattn.features import (
     TOKEN_VECTORS,
 )
 from tfattn.models.bert import Bert
+from tfattn.models.deberta import Deberta
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.models.gpt import Gpt
 from tfattn.models.modern_bert import ModernBert
@@ -44,6 +45,7 @@ def of_row(**options):
 MODELS = {
     "bert": (lambda: Bert(**SMALL), TEXT, SEQUENCE_OUTPUT, {"encoder": (2, 4, 6, 6)}),
     "modern_bert": (lambda: ModernBert(**SMALL), TEXT, SEQUENCE_OUTPUT, {"encoder": (2, 4, 6, 6)}),
+    "deberta": (lambda: Deberta(**SMALL), TEXT, SEQUENCE_OUTPUT, {"encoder": (2, 4, 6, 6)}),
     "gpt": (lambda: Gpt(**SMALL), TEXT, LOGITS, {"decoder": (2, 4, 6, 6)}),
     "grouped": (
         lambda: Gpt(**SMALL, num_key_value_heads=2, positions="rotary", qk_norm=True),
@@ -69,33 +71,36 @@ MODELS = {
 WITH_JAX = ("transformer", "bahdanau", "columns")
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.every_backend] * (name in WITH_JAX)) for name in MODELS])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[pytest.mark.every_backend] * (name in WITH_JAX)) for name in MODELS],
+)
 def case(request):
     keras.utils.set_random_seed(0)
     make, features, output, shapes = MODELS[request.param]
     return make(), features, output, shapes
 
 
-def test_every_part_tells_of_each_layer_and_head_rows_that_sum_to_1(case):
+def test_attention_rows_of_each_layer_and_head_sum_to_1(case):
     model, features, _, shapes = case
-    told = model.attention(features)
+    told = at_once(model.attention)(features)
     assert {part: tuple(one.weights.shape)[1:] for part, one in told.items()} == shapes
     for one in told.values():
         np.testing.assert_allclose(array(one.weights).sum(-1), 1.0, atol=1e-5)
 
 
-def test_who_asks_changes_nothing(case):
+def test_recording_attention_changes_nothing(case):
     model, features, output, _ = case
-    before = array(model(features)[output])
-    model.attention(features)
-    np.testing.assert_array_equal(array(model(features)[output]), before)
+    before = array(at_once(model)(features)[output])
+    at_once(model.attention)(features)
+    np.testing.assert_array_equal(array(at_once(model)(features)[output]), before)
 
 
-def test_weights_are_the_softmax_of_queries_and_keys_where_these_are_told(case):
+def test_recorded_weights_are_the_softmax_of_queries_and_keys(case):
     model, features, _, _ = case
-    for part, (weights, queries, keys) in model.attention(features).items():
+    for part, (weights, queries, keys) in at_once(model.attention)(features).items():
         if queries is None:
-            assert isinstance(model, RnnEncoderDecoder)
+            assert not model.has_vectors
             continue
         weights = array(weights)
         scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / queries.shape[-1] ** 0.5
@@ -104,9 +109,9 @@ def test_weights_are_the_softmax_of_queries_and_keys_where_these_are_told(case):
         np.testing.assert_allclose(array(ops.softmax(ops.where(hidden, -1e9, scores))), weights, atol=1e-5)
 
 
-def test_what_is_hidden_gets_no_weight(case):
+def test_masked_positions_have_weight_0(case):
     model, features, _, _ = case
-    for part, one in model.attention(features).items():
+    for part, one in at_once(model.attention)(features).items():
         weights = array(one.weights)
         if part == "decoder":
             assert not np.triu(weights, 1).any()
@@ -114,18 +119,19 @@ def test_what_is_hidden_gets_no_weight(case):
             assert not weights[1, ..., LENGTHS[1] :].any()
 
 
-def test_vectors_that_are_given_are_read_in_place_of_those_of_the_tokens(case):
+def test_given_vectors_replace_token_vectors(case):
     model, features, output, _ = case
-    vectors = model.token_vectors(features)
-    expected = array(model(features)[output])
-    given = array(model({**features, TOKEN_VECTORS: vectors})[output])
+    vectors = at_once(model.token_vectors)(features)
+    call = at_once(model)
+    expected = array(call(features)[output])
+    given = array(call({**features, TOKEN_VECTORS: vectors})[output])
     np.testing.assert_allclose(given, expected, atol=1e-6)
-    other = array(model({**features, TOKEN_VECTORS: vectors * 0.0})[output])
+    other = array(call({**features, TOKEN_VECTORS: vectors * 0.0})[output])
     assert np.abs(other - expected).max() > 1e-4
 
 
 @pytest.mark.parametrize("wiring", ["bahdanau", "luong", "input_feeding"])
-def test_a_recurrent_decoder_tells_what_its_steps_align(wiring):
+def test_a_recurrent_decoder_records_its_alignments(wiring):
     keras.utils.set_random_seed(1)
     model = RnnEncoderDecoder(**RNN, wiring=wiring)
     memory = model.encode(PAIR)
@@ -137,5 +143,5 @@ def test_a_recurrent_decoder_tells_what_its_steps_align(wiring):
     np.testing.assert_allclose(told, np.stack(expected, axis=1), atol=1e-5)
 
 
-def test_a_model_without_attention_tells_nothing():
+def test_a_model_without_attention_records_nothing():
     assert RnnEncoderDecoder(**RNN, wiring="plain").attention(PAIR) == {}

@@ -1,9 +1,12 @@
-"""BERT: equal to the reference, blind to padding, and built under stable names."""
+"""BERT: equal to the reference, independent of padding, with stable weight names."""
+
+import re
 
 import keras
 import numpy as np
 import pytest
 
+from tests.contracts.encoder import check_encoder
 from tfattn.models.bert import Bert
 
 SIZES = {"vocabulary_size": 50, "hidden_dim": 16, "num_layers": 2, "num_heads": 4, "intermediate_dim": 32}
@@ -107,7 +110,7 @@ def test_bfloat16_is_about_the_same(norm):
     np.testing.assert_allclose(answer[REAL], run(model)["sequence_output"][REAL], atol=0.15)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     model = bert(dropout=0.3)
     np.testing.assert_array_equal(run(model)["sequence_output"], run(model)["sequence_output"])
     one, two = run(model, training=True), run(model, training=True)
@@ -133,7 +136,7 @@ def test_names_are_stable_readable_and_complete():
 
 
 @pytest.mark.parametrize(("norm", "groups"), [("post", 4), ("pre", 4)])
-def test_depth_groups_hold_every_trainable_variable_once(norm, groups):
+def test_depth_groups_have_every_trainable_variable_once(norm, groups):
     model = bert(norm=norm)
     grouped = model.depth_groups()
     assert len(grouped) == groups
@@ -145,14 +148,14 @@ def test_depth_groups_hold_every_trainable_variable_once(norm, groups):
     assert len(model.depth_groups()) == (3 if norm == "post" else 4)
 
 
-def test_configuration_makes_an_equal_model():
+def test_configuration_round_trips_to_an_equal_model():
     model = bert(norm="pre", activation="relu")
     twin = Bert.from_config(model.get_config())
     twin.set_weights(model.get_weights())
     np.testing.assert_array_equal(run(twin)["sequence_output"], run(model)["sequence_output"])
 
 
-def test_texts_packed_into_a_row_are_read_as_each_alone():
+def test_packed_texts_equal_separate_texts():
     model = bert(max_sequence_length=8)
     lengths = [3, 4]
     packed = {name: values[:1] for name, values in FEATURES.items() if name != "padding_mask"}
@@ -161,3 +164,48 @@ def test_texts_packed_into_a_row_are_read_as_each_alone():
         part = {name: values[:, end - lengths[text] : end] for name, values in packed.items()}
         alone = run(model, part)["sequence_output"][0]
         np.testing.assert_allclose(together[end - lengths[text] : end], alone, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"num_segments": 0},
+        {"embedding_dim": 6},
+        {"num_distinct_blocks": 1},
+        {"embedding_dim": 6, "num_layers": 5, "num_distinct_blocks": 2},
+        {"num_segments": 0, "position_buckets": 8},
+    ],
+    ids=["distilbert", "electra", "shared", "albert", "mpnet"],
+)
+def test_options_of_other_encoders_meet_the_contract(options):
+    check_encoder(bert(**options), FEATURES)
+
+
+def test_shared_blocks_compute_consecutive_layers():
+    """Five layers of two blocks: the first block computes three layers, the second two."""
+    model, whole = bert(num_layers=5, num_distinct_blocks=2), bert(num_layers=5)
+    weights = {v.path: v for v in model.weights}
+    for weight in whole.weights:
+        number = re.search(r"block_(\d)", weight.path)
+        source = weight.path.replace(number[0], f"block_{int(number[1]) // 3}") if number else weight.path
+        weight.assign(weights[source])
+    np.testing.assert_allclose(run(model)["sequence_output"], run(whole)["sequence_output"], atol=1e-6)
+    assert [len(group) for group in model.depth_groups()[1:3]] == [12, 12]
+
+
+def test_projected_embeddings_have_tables_of_their_own_width():
+    model = bert(embedding_dim=6)
+    assert model.token_embeddings.embeddings.shape == (50, 6)
+    assert "bert/embeddings/projection/kernel" in {v.path for v in model.weights}
+
+
+def test_learned_distances_are_added_in_all_blocks():
+    model = bert(position_buckets=8)
+    model.embeddings.position.embeddings.assign(np.zeros((512, 16)))
+    same = np.full((1, 6), 3, "int32")
+    assert np.ptp(run(model, {"token_ids": same})["sequence_output"], axis=1).max() < 1e-5
+    model.position_bias.table.embeddings.assign(DRAW.normal(size=(8, 4)))
+    # Equal tokens: only the distances distinguish the keys.
+    weights = keras.ops.convert_to_numpy(model.attention({"token_ids": same})["encoder"].weights)
+    assert weights.shape == (1, 2, 4, 6, 6)
+    assert np.ptp(weights, axis=-1).min() > 1e-3

@@ -1,4 +1,4 @@
-"""Bidirectional LSTMs as encoders: texts of a pair apart, with attention to each other, and an ELMo below."""
+"""Bidirectional LSTM encoders: separate texts of a pair, attention between them, and an ELMo as input."""
 
 import keras
 import numpy as np
@@ -37,7 +37,7 @@ def test_contract(options):
     check_encoder(model, {name: value for name, value in FEATURES.items() if name != "segment_ids"})
 
 
-def test_texts_of_a_pair_are_read_apart_and_see_each_other_by_attention_alone():
+def test_texts_of_a_pair_interact_only_by_attention():
     other = {**FEATURES, "token_ids": FEATURES["token_ids"].copy()}
     other["token_ids"][1, 4] = 0 if FEATURES["token_ids"][1, 4] else 1  # of the second text
     for attention in (False, True):
@@ -56,7 +56,7 @@ def test_a_second_text_is_compared_with_the_first():
     np.testing.assert_allclose(array(model(FEATURES)["pooled_output"])[1], expected, atol=1e-5)
 
 
-def test_an_elmo_is_mixed_by_learnt_weights_and_stays_as_it_was():
+def test_a_frozen_elmo_is_mixed_by_learned_weights():
     below = elmo()
     model = Bilstm(**{**SIZES, "embedding_dim": None}, elmo=below)
     assert not below.trainable_variables and model.mix.trainable_variables
@@ -69,14 +69,14 @@ def test_an_elmo_is_mixed_by_learnt_weights_and_stays_as_it_was():
     assert Bilstm(**SIZES, elmo=elmo(), trains_elmo=True).elmo.trainable_variables
 
 
-def test_layers_are_normalized_word_by_word():
+def test_layers_are_normalized_per_word():
     model = Bilstm(**SIZES, elmo=elmo(), normalizes_elmo=True)
     mixed = array(model.mix([DRAW.normal(3, 5, size=(2, 4, 8)).astype("float32")] * 3))
     np.testing.assert_allclose(mixed.mean(axis=-1), 0, atol=1e-5)
     np.testing.assert_allclose(mixed.std(axis=-1), 1, atol=1e-3)
 
 
-def test_vectors_of_words_may_stay():
+def test_word_vectors_may_be_frozen():
     model = Bilstm(**SIZES, trains_embeddings=False)
     assert not model.token_embeddings.trainable_variables
     assert REAL.shape == FEATURES["token_ids"].shape
@@ -90,7 +90,7 @@ def test_vectors_of_words_may_stay():
         ({"elmo": "bert"}, ("elmo", "an elmo")),
     ],
 )
-def test_what_cannot_be_is_refused(options, told):
+def test_invalid_settings_are_refused_by_the_model(options, told):
     if "elmo" in options:
         options = {"elmo": Bert(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=1, intermediate_dim=8)}
     with pytest.raises(ConfigError) as caught:

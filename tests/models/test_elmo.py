@@ -1,4 +1,4 @@
-"""ELMo: equal to plain formulas, each direction blind to the other, true to the contract of encoders."""
+"""ELMo: equal to the formulas, independent directions, and the encoder contract."""
 
 import keras
 import numpy as np
@@ -39,7 +39,7 @@ def test_contract():
     check_encoder(elmo(num_layers=3), {**FEATURES, "segment_ids": np.array([[0, 0, 1, 1, 0]] * 3, "int32")})
 
 
-def test_layers_are_words_then_lstms_with_what_they_read():
+def test_layers_are_words_and_residual_lstms():
     model = elmo(cell_clip=0.5, projection_clip=0.4)
     words, first, second = (array(x) for x in model(FEATURES)["hidden_states"])
     vectors = array(model.word_vectors(FEATURES["character_ids"].reshape(-1, 50))).reshape(3, 5, 4)
@@ -49,7 +49,7 @@ def test_layers_are_words_then_lstms_with_what_they_read():
     assert np.abs(first).max() <= 0.4 + 1e-6
 
 
-def test_a_word_is_read_whole_whatever_stands_beside_it():
+def test_words_are_independent_of_neighboring_padding():
     model = elmo()
     words = characters(6)
     alone = [array(model.word_vectors(word[None]))[0] for word in words]
@@ -57,7 +57,7 @@ def test_a_word_is_read_whole_whatever_stands_beside_it():
     np.testing.assert_allclose(array(model.words(words)), alone, atol=1e-5)  # all 50 places
 
 
-def test_directions_do_not_see_each_other():
+def test_directions_are_independent():
     model = elmo()
     whole = {"character_ids": characters(1, 6)}
     layers = [array(x) for x in model(whole)["hidden_states"]]

@@ -1,4 +1,4 @@
-"""The feature-map Transformer: the map, the bottleneck, and nothing around it."""
+"""The feature-map Transformer: the map and the bottleneck."""
 
 import json
 
@@ -64,7 +64,7 @@ def test_the_widths_are_those_of_the_recipe():
     assert kernels == [(1, 1, 1, 64), (1, 1, 64, 1), (1, 1, 1, 128), (1, 1, 128, 64), (64, 128)]
 
 
-def test_a_row_is_answered_alone_as_among_others():
+def test_a_single_row_equals_a_row_in_a_batch():
     model = build()
     answer = run(model)
     for row in range(len(X)):
@@ -73,14 +73,14 @@ def test_a_row_is_answered_alone_as_among_others():
             np.testing.assert_allclose(alone[name][0], answer[name][row], rtol=1e-4, atol=1e-5)
 
 
-def test_the_unit_of_a_row_plays_no_role():
+def test_rows_are_scale_invariant():
     model = build()
     np.testing.assert_allclose(
         run(model, 100 * X + 7)["pooled_output"], run(model)["pooled_output"], rtol=1e-2, atol=1e-3
     )
 
 
-def test_without_positions_the_squares_alone_tell_columns_apart():
+def test_without_positions_only_squares_distinguish_columns():
     swapped = X.copy()
     swapped[:, [0, 3]] = X[:, [3, 0]]  # places 1 and 4 of the map, which share a square
     with_positions, without = build(positions="learned"), build(positions="none")
@@ -110,13 +110,13 @@ def test_essential_features_stay_float32():
     np.testing.assert_allclose(outputs["essential_features"], run(model)["essential_features"], atol=0.2)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     model = build(dropout=0.3)
     np.testing.assert_array_equal(run(model)["pooled_output"], run(model)["pooled_output"])
     assert (run(model, training=True)["pooled_output"] != run(model, training=True)["pooled_output"]).any()
 
 
-def test_names_are_stable_and_depth_groups_hold_every_trainable_variable_once():
+def test_names_are_stable_and_depth_groups_are_complete():
     first, second = build(num_layers=2), build(num_layers=2)
     paths = [v.path for v in first.variables]
     assert paths == [v.path for v in second.variables]
@@ -126,7 +126,7 @@ def test_names_are_stable_and_depth_groups_hold_every_trainable_variable_once():
     assert len(grouped) == 5 and all("block_1" in path for path in grouped[2])
 
 
-def test_configuration_and_weights_make_an_equal_model(tmp_path):
+def test_configuration_and_weights_give_an_equal_model(tmp_path):
     model = build(feature_channels=2)
     twin = FeatureMapTransformer.from_config(json.loads(json.dumps(model.get_config())))
     model.save_weights(tmp_path / "model.weights.h5")
@@ -145,7 +145,7 @@ def test_configuration_and_weights_make_an_equal_model(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_built(options, key, message):
+def test_invalid_sizes_are_refused(options, key, message):
     with pytest.raises(ConfigError, match=message) as caught:
         build(**options)
     assert caught.value.key == key

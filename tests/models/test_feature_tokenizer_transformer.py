@@ -1,4 +1,4 @@
-"""FT-Transformer: equal to the formulas, blind to the order of columns, and clear about what it attends to."""
+"""FT-Transformer: equal to the formulas, independent of the order of columns, with its attention."""
 
 import json
 
@@ -85,7 +85,7 @@ def test_equals_the_formulas():
 
 
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
-def test_answers_a_vector_and_an_attention_that_sums_to_one(embedding):
+def test_outputs_are_a_vector_and_attention_that_sums_to_1(embedding):
     answer = run(build(numeric_embedding=embedding))
     assert answer["pooled_output"].shape == (6, 12)
     assert answer["column_attention"].shape == (6, NUMERIC + len(COUNTS))
@@ -94,7 +94,7 @@ def test_answers_a_vector_and_an_attention_that_sums_to_one(embedding):
 
 
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
-def test_a_row_is_answered_alone_as_among_others(embedding):
+def test_a_single_row_equals_a_row_in_a_batch(embedding):
     model = build(numeric_embedding=embedding)
     answer = run(model)
     for row in range(6):
@@ -104,7 +104,7 @@ def test_a_row_is_answered_alone_as_among_others(embedding):
 
 
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
-def test_columns_that_change_places_with_their_weights_change_nothing(embedding):
+def test_permuting_columns_with_their_weights_changes_nothing(embedding):
     model, order = build(numeric_embedding=embedding), [2, 0, 1]
     twin = build(numeric_embedding=embedding)
     for layer in (twin.numeric, twin.missing):
@@ -131,7 +131,7 @@ def test_a_missing_number_is_not_its_median():
 
 
 @pytest.mark.parametrize(("numeric", "counts"), [(3, []), (0, [4, 6])])
-def test_columns_of_one_kind_alone(numeric, counts):
+def test_columns_of_one_kind(numeric, counts):
     model = build(num_numeric=numeric, category_counts=counts)
     answer = run(model)
     assert answer["column_attention"].shape == (6, numeric + len(counts))
@@ -156,7 +156,7 @@ def test_bfloat16_is_about_the_same(embedding):
     np.testing.assert_allclose(vectors, expected["pooled_output"], atol=0.1)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     model = build()
     np.testing.assert_array_equal(run(model)["pooled_output"], run(model)["pooled_output"])
     one, two = run(model, training=True), run(model, training=True)
@@ -181,7 +181,7 @@ def test_names_are_stable_readable_and_complete():
     assert "block_0/attention_norm/gamma" not in paths
 
 
-def test_depth_groups_hold_every_trainable_variable_once():
+def test_depth_groups_have_every_trainable_variable_once():
     model = build(num_layers=2)
     grouped = [[v.path for v in group] for group in model.depth_groups()]
     assert len(grouped) == 4
@@ -190,7 +190,7 @@ def test_depth_groups_hold_every_trainable_variable_once():
 
 
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
-def test_configuration_and_weights_make_an_equal_model(embedding, tmp_path):
+def test_configuration_and_weights_give_an_equal_model(embedding, tmp_path):
     model = build(numeric_embedding=embedding, intermediate_dim=20)
     twin = FeatureTokenizerTransformer.from_config(json.loads(json.dumps(model.get_config())))
     model.save_weights(tmp_path / "model.weights.h5")
@@ -198,7 +198,7 @@ def test_configuration_and_weights_make_an_equal_model(embedding, tmp_path):
     np.testing.assert_array_equal(run(twin)["pooled_output"], run(model)["pooled_output"])
 
 
-def test_the_feed_forward_network_is_four_thirds_as_wide_unless_told():
+def test_the_feed_forward_width_is_four_thirds_by_default():
     shapes = {v.path: v.shape for v in build(hidden_dim=192).weights}
     assert shapes["feature_tokenizer_transformer/block_0/feed_forward/output/kernel"] == (256, 192)
 
@@ -214,7 +214,7 @@ def test_the_feed_forward_network_is_four_thirds_as_wide_unless_told():
         ({"num_numeric": 0, "category_counts": []}, "num_numeric", "there is no column to read"),
     ],
 )
-def test_what_cannot_be_built(options, key, message):
+def test_invalid_sizes_are_refused(options, key, message):
     with pytest.raises(ConfigError, match=message) as caught:
         build(**options)
     assert caught.value.key == key

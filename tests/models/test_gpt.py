@@ -1,4 +1,4 @@
-"""GPT: true to the contract of decoders with each of its parts, equal to the formulas, built under stable names."""
+"""GPT: the decoder contract with each option, equal to the formulas, with stable weight names."""
 
 import keras
 import numpy as np
@@ -35,12 +35,41 @@ RECIPE = {
 }
 
 
+GEMMA = {
+    **LLAMA,
+    "head_dim": 6,
+    "window": 3,
+    "global_layers": [1],
+    "local_rotary_base": 10.0,
+    "rotary_scaling": {"name": "linear", "factor": 2.0},
+    "norm": "both",
+    "activation": "geglu_approximate",
+    "qk_norm": True,
+    "query_scale": 0.5,
+    "attention_soft_cap": 2.0,
+    "logit_soft_cap": 3.0,
+    "scale_embeddings": True,
+}
+NEOX = {
+    "positions": "rotary",
+    "rotary_fraction": 0.5,
+    "norm": "parallel",
+    "activation": "gelu",
+    "tied": False,
+    "window": 2,
+    "unrotated_layers": [0],
+    "attention_bias": "qkv",
+}
+
+
 @pytest.mark.parametrize(
     "parts",
     [
         pytest.param({}, id="gpt-2"),
         pytest.param(LLAMA, id="llama", marks=pytest.mark.every_backend),
         pytest.param(RECIPE, id="recipe"),
+        pytest.param(GEMMA, id="gemma", marks=pytest.mark.every_backend),
+        pytest.param(NEOX, id="neox"),
     ],
 )
 def test_contract(parts):
@@ -101,7 +130,29 @@ def test_a_soft_cap_bounds_logits():
     np.testing.assert_allclose(capped, 0.5 * np.tanh(free / 0.5), atol=1e-5)
 
 
-def test_tokens_that_are_dropped_are_dropped_wherever_they_stand():
+def test_a_window_hides_earlier_positions():
+    model = Gpt(**SIZES, **LLAMA, window=3, initializer_range=0.5)
+    ids = np.array([[1, 2, 3, 4, 5, 6, 7]], "int32")
+    logits = keras.ops.convert_to_numpy(model({"token_ids": ids})["logits"])
+    changed = keras.ops.convert_to_numpy(model({"token_ids": np.array([[9, 2, 3, 4, 5, 6, 7]], "int32")})["logits"])
+    differs = np.abs(logits - changed).max(axis=-1)[0] > 1e-6
+    assert differs.tolist() == [True] * 5 + [False] * 2  # two layers reach back twice 2 positions
+
+
+def test_options_that_are_off_add_no_operations():
+    import tensorflow as tf
+
+    def operations(model):
+        read = tf.function(lambda ids: model.read(ids, model.empty_cache(1))[0], autograph=False)
+        graph = read.get_concrete_function(tf.TensorSpec([1, None], tf.int32)).graph
+        return [operation.type for operation in graph.get_operations()]
+
+    plain, other = operations(Gpt(**SIZES, **LLAMA)), operations(Gpt(**SIZES, **GEMMA))
+    # Of soft caps, and of the positions of cached keys.
+    assert not {"Tanh", "Cumsum"}.intersection(plain) and {"Tanh", "Cumsum"}.issubset(other)
+
+
+def test_dropped_tokens_are_dropped_at_all_positions():
     keras.utils.set_random_seed(1)
     model = Gpt(**{**SIZES, "vocabulary_size": 200}, token_dropout=0.5, positions="rotary")
     ids = np.arange(200, dtype="int32").reshape(-1, 10)
@@ -113,7 +164,7 @@ def test_tokens_that_are_dropped_are_dropped_wherever_they_stand():
     assert not (untouched == 0).all(axis=-1).any()
 
 
-def test_parts_whose_results_are_added_begin_smaller():
+def test_residual_projections_have_a_smaller_initialization():
     model = Gpt(**{**SIZES, "hidden_dim": 64, "num_layers": 8, "intermediate_dim": 256})
     deviations = {v.path: float(keras.ops.std(v)) for v in model.trainable_variables if v.path.endswith("kernel")}
     first = deviations["gpt/block_0/attention/qkv/kernel"]

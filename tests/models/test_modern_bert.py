@@ -1,9 +1,10 @@
-"""ModernBert: its parts by hand, packed texts, and built under stable names."""
+"""ModernBert: options by hand, packed texts, and stable weight names."""
 
 import keras
 import numpy as np
 import pytest
 
+from tests.contracts.encoder import check_encoder
 from tfattn.models.bert import Bert
 from tfattn.models.modern_bert import ModernBert
 
@@ -71,7 +72,7 @@ def test_equals_the_formulas():
     np.testing.assert_allclose(run(model), by_hand(model, FEATURES), atol=1e-4)
 
 
-def test_with_all_parts_of_bert_it_is_bert():
+def test_with_all_options_of_bert_it_equals_bert():
     model, reference = modern(**PLAIN), Bert(**SIZES, norm="pre", dropout=0.0, layer_norm_epsilon=1e-6)
     named = {v.path.partition("/")[2]: v for v in model.weights}
     for weight in reference.weights:
@@ -82,7 +83,7 @@ def test_with_all_parts_of_bert_it_is_bert():
 
 
 @pytest.mark.parametrize("positions", ["rotary", "learned"])
-def test_texts_packed_into_a_row_are_read_as_each_alone(positions):
+def test_packed_texts_equal_separate_texts(positions):
     model = modern(positions=positions)
     packed = {name: values[:1] for name, values in FEATURES.items() if name != "padding_mask"}
     together = run(model, {**packed, "sequence_ids": np.array([[1, 1, 1, 2, 2, 2, 0]])})[0]
@@ -100,7 +101,7 @@ def test_padding_changes_nothing():
     np.testing.assert_allclose(run(model, longer)[:, :7][REAL], answer[REAL], atol=1e-5)
 
 
-def test_each_part_is_chosen_by_itself():
+def test_each_option_is_independent():
     paths = {v.path for v in modern().weights}
     assert not any(path.endswith(("bias", "beta")) for path in paths if "pooler" not in path)
     assert "modern_bert/embeddings/position/embeddings" not in paths
@@ -109,7 +110,7 @@ def test_each_part_is_chosen_by_itself():
     assert modern(activation="gelu").count_params() < modern().count_params()
 
 
-def test_configuration_makes_an_equal_model_with_the_same_names():
+def test_configuration_round_trips_with_equal_names():
     model = modern(activation="reglu", dropout=0.1)
     twin = ModernBert.from_config(model.get_config())
     assert [v.path for v in twin.variables] == [v.path for v in model.variables]
@@ -118,7 +119,7 @@ def test_configuration_makes_an_equal_model_with_the_same_names():
     np.testing.assert_array_equal(run(twin), run(model))
 
 
-def test_depth_groups_hold_every_trainable_variable_once():
+def test_depth_groups_have_every_trainable_variable_once():
     model = modern()
     groups = model.depth_groups()
     assert len(groups) == 4
@@ -136,3 +137,43 @@ def test_bfloat16_is_about_the_same():
     half.set_weights(model.get_weights())
     answer = keras.ops.cast(half(FEATURES)["sequence_output"], "float32")
     np.testing.assert_allclose(keras.ops.convert_to_numpy(answer)[REAL], run(model)[REAL], atol=0.15)
+
+
+PUBLISHED = {
+    "num_layers": 3,
+    "num_segments": 0,
+    "local_attention": 4,
+    "rotary_base": 160000.0,
+    "local_rotary_base": 10000.0,
+    "normalization": "layer_norm_no_bias",
+    "first_norm": False,
+    "head_bias": False,
+}
+
+
+def test_options_of_the_published_model_meet_the_contract():
+    model = modern(**PUBLISHED)
+    check_encoder(model, FEATURES)
+    paths = {v.path for v in model.weights}
+    assert not any(path.endswith(("bias", "beta")) for path in paths if "pooler" not in path)
+    assert "modern_bert/block_0/attention_norm/gamma" not in paths
+    assert (model.head_normalization, model.head_use_bias) == ("layer_norm_no_bias", False)
+
+
+def test_local_layers_see_their_neighbors():
+    """Every second layer is local: it sees two tokens on each side. The other layers see the whole text."""
+    model = modern(**{**PUBLISHED, "global_attention_every": 2})
+    ids = np.arange(1, 11, dtype="int32")[None]
+    weights = keras.ops.convert_to_numpy(model.attention({"token_ids": ids})["encoder"].weights)[0]
+    distances = np.abs(np.arange(10)[:, None] - np.arange(10))
+    for layer, is_local in enumerate([False, True, False]):
+        assert ((weights[layer] > 0) == ((distances <= 2) | (not is_local))).all()
+
+
+def test_local_layers_have_their_own_rotary_base():
+    ids = {"token_ids": FEATURES["token_ids"]}
+    same, other = modern(**PUBLISHED), modern(**PUBLISHED | {"local_rotary_base": 100.0})
+    other.set_weights(same.get_weights())
+    states = [[keras.ops.convert_to_numpy(x) for x in model(ids)["hidden_states"]] for model in (same, other)]
+    np.testing.assert_array_equal(states[0][1], states[1][1])
+    assert np.abs(states[0][2] - states[1][2]).max() > 1e-4

@@ -1,4 +1,4 @@
-"""The recurrent encoder-decoder: true to the contract, with every wiring; equal to the sum of its parts."""
+"""The recurrent encoder-decoder: the contract with every option, and equality with its parts."""
 
 import keras
 import numpy as np
@@ -50,18 +50,18 @@ def test_contract(options):
     check_encoder_decoder(RnnEncoderDecoder(**{**SIZES, **options}))
 
 
-def test_a_plain_model_aligns_with_nothing():
+def test_a_model_without_attention_has_no_alignment_weights():
     assert [build(wiring=wiring).aligns for wiring in WIRINGS] == [True, True, True, False]
 
 
-def test_a_plain_model_sees_the_source_as_one_vector():
+def test_a_model_without_attention_reads_the_source_as_one_vector():
     model = build(wiring="plain")
     memory = model.encode(FEATURES)
     assert set(memory) == {"padding_mask", "summary"}
     assert memory["summary"].shape == (2, SIZES["hidden_dim"])
 
 
-def test_vectors_are_read_at_the_size_of_states_and_logits_are_products_with_them_and_a_bias():
+def test_logits_are_products_with_the_embeddings_and_a_bias():
     model = build()
     model.output_bias.assign(DRAW.normal(size=30))
     memory = model.encode(FEATURES)
@@ -71,7 +71,7 @@ def test_vectors_are_read_at_the_size_of_states_and_logits_are_products_with_the
     np.testing.assert_allclose(logits(model), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_layers_of_the_encoder_read_one_another():
+def test_encoder_layers_are_stacked():
     model = build(num_layers=2)
     below = model.encoder[0](model.source_token(FEATURES["token_ids"]) * np.sqrt(12.0), REAL)
     annotations = array(model.encoder[1](below, REAL))
@@ -82,7 +82,7 @@ def test_layers_of_the_encoder_read_one_another():
 
 
 @pytest.mark.parametrize("wiring", WIRINGS)
-def test_dropout_acts_in_training_alone(wiring):
+def test_dropout_acts_only_in_training(wiring):
     model = build(wiring=wiring, dropout=0.3)
     np.testing.assert_array_equal(logits(model), logits(model))
     assert (logits(model, training=True) != logits(model, training=True)).any()
@@ -117,7 +117,7 @@ def test_names_are_stable_readable_and_complete():
     } <= set(paths)
 
 
-def test_depth_groups_begin_with_the_tables_and_end_with_what_makes_logits():
+def test_depth_groups_start_with_tables_and_end_with_the_output():
     groups = build(num_layers=2, share_embeddings="none").depth_groups()
     names = [{v.path.split("/")[1] for v in group} for group in groups]
     assert names == [
@@ -145,14 +145,14 @@ def test_depth_groups_begin_with_the_tables_and_end_with_what_makes_logits():
         ),
     ],
 )
-def test_what_does_not_fit_is_said(options, key, message):
+def test_mismatched_sizes_are_refused(options, key, message):
     with pytest.raises(ConfigError, match=message) as caught:
         build(**options)
     assert caught.value.key == key
 
 
 @pytest.mark.parametrize(("size", "millions"), [("attention_tiny", 0.3), ("attention_small", 5.9)])
-def test_sizes_are_as_they_say(size, millions, request):
+def test_model_sizes_are_as_documented(size, millions, request):
     path = request.config.rootpath / "configs" / "models" / f"rnn_{size}.yaml"
     options = {name: value for name, value in read_yaml(path).values.items() if name != "name"}
     model = RnnEncoderDecoder(vocabulary_size=8000, target_vocabulary_size=8000, **options)

@@ -1,4 +1,4 @@
-"""The Transformer: equal to the formulas, true to the contract of encoder-decoders, built under stable names."""
+"""The Transformer: equal to the formulas, the encoder-decoder contract, with stable weight names."""
 
 import keras
 import numpy as np
@@ -46,7 +46,7 @@ def by_hand(model, features):
     width, heads = model.hidden_dim, model.num_heads
 
     def dense(x, name):
-        return x @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+        return x @ weights[f"{name}/kernel"] + weights.get(f"{name}/bias", 0)
 
     def norm(x, name):
         x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + model.layer_norm_epsilon)
@@ -65,15 +65,26 @@ def by_hand(model, features):
     def split(x, parts):
         return np.moveaxis(x.reshape(*x.shape[:2], parts, heads, -1), (2, 3), (0, 2))
 
-    def attention(query, key, value, visible, name):
-        scores = np.einsum("bhtk,bhsk->bhts", query, key) / np.sqrt(query.shape[-1])
+    def attention(query, key, value, visible, name, bias=0.0):
+        scores = np.einsum("bhtk,bhsk->bhts", query, key) / np.sqrt(query.shape[-1]) + bias
         scores = np.exp(np.where(visible, scores, -np.inf))
         means = np.einsum("bhts,bhsk->bthk", scores / scores.sum(-1, keepdims=True), value)
-        return dense(means.reshape(*means.shape[:2], width), f"{name}/output")
+        return dense(means.reshape(*means.shape[:2], -1), f"{name}/output")
+
+    def bias(length, side):
+        if model.positions != "relative":
+            return 0.0
+        distances = np.arange(length)[:, None] - np.arange(length)
+        # 8 ranges up to 9 positions: of earlier keys alone, or 4 in each direction. Single distances are 0 to 3, or 0
+        # and 1; the others are 4 to 5, 6 to 7 and so on, or 2 to 4 and from 5.
+        after = {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 3}
+        bucket = np.vectorize(lambda d: max(d, 0) if side == "target" else after[abs(d)] + 4 * (d < 0))
+        return np.moveaxis(weights[f"{side}_bias/table/embeddings"][bucket(distances)], -1, 0)
 
     def self_attention(x, visible, name):
         query, key, value = split(dense(x, f"{name}/qkv"), 3)
-        return attention(turned(query), turned(key), value, visible, name)
+        side = "source" if name.startswith("encoder") else "target"
+        return attention(turned(query), turned(key), value, visible, name, bias(x.shape[1], side))
 
     def cross_attention(x, source, visible, name):
         (query,), (key, value) = split(dense(x, f"{name}/query"), 1), split(dense(source, f"{name}/key_value"), 2)
@@ -90,6 +101,8 @@ def by_hand(model, features):
         if model.positions == "sinusoidal":
             pairs = angles(ids.shape[1], width)
             x = x + np.stack([np.sin(pairs), np.cos(pairs)], axis=-1).reshape(ids.shape[1], width)
+        elif model.positions == "sinusoidal_halves":
+            x = x + np.concatenate([np.sin(angles(ids.shape[1], width)), np.cos(angles(ids.shape[1], width))], axis=-1)
         elif model.positions == "learned":
             x = x + weights[f"{side}_positions/position/embeddings"][: ids.shape[1]]
         return x
@@ -97,6 +110,7 @@ def by_hand(model, features):
     tables = {
         "all": ("token", "token", "token"),
         "target": ("source_token", "target_token", "target_token"),
+        "inputs": ("token", "token", "output"),
         "none": ("source_token", "target_token", "output"),
     }[model.share_embeddings]
     seen = features["padding_mask"][:, None, None]
@@ -118,13 +132,23 @@ def by_hand(model, features):
         for name, part in parts.items():
             x = add(x, part, f"{block}/{name}_norm")
     x = x if model.norm == "post" else norm(x, "decoder_norm")
-    return x @ weights[f"{tables[2]}/embeddings"].T
+    return x @ weights[f"{tables[2]}/embeddings"].T + weights.get("output_bias", 0)
 
 
 VARIANTS = [
     {"norm": "post", "positions": "sinusoidal", "share_embeddings": "all"},
     {"norm": "pre", "positions": "rotary", "share_embeddings": "target", "decoder_layers": 1},
     {"norm": "post", "positions": "learned", "share_embeddings": "none", "target_vocabulary_size": 23},
+    {"norm": "post", "positions": "sinusoidal_halves", "share_embeddings": "all", "output_bias": True},
+    {
+        "norm": "pre",
+        "positions": "relative",
+        "share_embeddings": "inputs",
+        "head_dim": 3,
+        "use_bias": False,
+        "position_buckets": 8,
+        "max_relative_positions": 9,
+    },
 ]
 
 
@@ -161,7 +185,7 @@ def test_the_alignment_is_the_mean_over_heads_of_the_block_below_the_last():
     np.testing.assert_allclose(keras.ops.convert_to_numpy(alignment), expected, atol=1e-5)
 
 
-def test_dropout_acts_in_training_alone():
+def test_dropout_acts_only_in_training():
     model = build(dropout=0.3, attention_dropout=0.3)
     np.testing.assert_array_equal(logits(model), logits(model))
     assert (logits(model, training=True) != logits(model, training=True)).any()
@@ -194,7 +218,7 @@ def test_names_are_stable_readable_and_complete():
     } <= set(paths)
 
 
-def test_depth_groups_begin_with_the_tables_and_end_with_what_makes_logits():
+def test_depth_groups_start_with_tables_and_end_with_the_output():
     groups = [[v.path.split("/")[1] for v in group] for group in build(**VARIANTS[2]).depth_groups()]
     assert set(groups[0]) == {"source_token", "target_token", "source_positions", "target_positions"}
     assert [set(group) for group in groups[1:]] == [
@@ -217,14 +241,14 @@ def test_depth_groups_begin_with_the_tables_and_end_with_what_makes_logits():
         ),
     ],
 )
-def test_what_does_not_fit_is_said(options, key, message):
+def test_mismatched_sizes_are_refused(options, key, message):
     with pytest.raises(ConfigError, match=message) as caught:
         build(**options)
     assert caught.value.key == key
 
 
 @pytest.mark.parametrize(("size", "millions"), [("tiny", 0.6), ("small", 2.3)])
-def test_sizes_are_as_they_say(size, millions, request):
+def test_model_sizes_are_as_documented(size, millions, request):
     path = request.config.rootpath / "configs" / "models" / f"transformer_{size}.yaml"
     options = {name: value for name, value in read_yaml(path).values.items() if name != "name"}
     model = Transformer(vocabulary_size=8_000, target_vocabulary_size=8_000, **options)

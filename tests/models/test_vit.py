@@ -1,4 +1,4 @@
-"""Vit: its formulas by hand, what it makes of places and pixels, its options, and the contract."""
+"""ViT: formulas by hand, positions and patches, options, and the contract."""
 
 import keras
 import numpy as np
@@ -73,6 +73,7 @@ def test_equals_the_formulas():
     "options",
     [
         pytest.param({}, id="class token"),
+        pytest.param({"distillation_token": True, "num_registers": 2, "layer_scale": 0.5}, id="prefix tokens"),
         pytest.param({"pooling": "mean", "positions": "sinusoidal", "use_bias": False}, id="mean"),
         pytest.param({**COMPACT, "activation": "swiglu", "normalization": "rms_norm"}, id="compact convolutional"),
         pytest.param({"image_size": 8, "pooling": "attention", "positions": "none"}, id="square"),
@@ -82,7 +83,7 @@ def test_contract(options, tmp_path):
     check_image_encoder(lambda: vit(**{"initializer_range": 0.1, **options}), folder=tmp_path)
 
 
-def test_tokens_stand_for_the_places_of_the_grid():
+def test_tokens_correspond_to_grid_positions():
     model = vit(num_layers=1, positions="none")
     assert model.patch_grid == (2, 3)
     before = keras.ops.convert_to_numpy(model({"images": IMAGES})["hidden_states"][0])
@@ -92,7 +93,7 @@ def test_tokens_stand_for_the_places_of_the_grid():
     assert np.nonzero(np.abs(after - before).max(axis=-1))[1].tolist() == [model.num_prefix_tokens + 1 * 3 + 2]
 
 
-def test_without_positions_the_order_of_patches_is_lost_and_with_them_it_is_not():
+def test_positions_encode_the_order_of_patches():
     turned = np.concatenate([IMAGES[:, 4:], IMAGES[:, :4]], axis=1)
     for positions, is_lost in {"none": True, "learned": False, "sinusoidal": False}.items():
         model = vit(positions=positions)
@@ -100,10 +101,36 @@ def test_without_positions_the_order_of_patches_is_lost_and_with_them_it_is_not(
         assert np.allclose(one, other, atol=1e-5) == is_lost
 
 
-def test_sinusoidal_positions_leave_the_class_token_as_it_is():
+def test_sinusoidal_positions_do_not_change_the_class_token():
     model = vit(positions="sinusoidal")
     tokens = keras.ops.convert_to_numpy(model({"images": IMAGES})["hidden_states"][0])
     np.testing.assert_allclose(tokens[:, 0], np.tile(weights_of(model)["class_token/vector"], (2, 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
+def test_tokens_before_the_grid(positions):
+    model = vit(distillation_token=True, num_registers=2, positions=positions)
+    weights, tokens = weights_of(model), keras.ops.convert_to_numpy(model({"images": IMAGES})["hidden_states"][0])
+    assert (model.num_prefix_tokens, tokens.shape) == (4, (2, 4 + 6, 16))
+    table = weights.get("positions/position/embeddings", np.zeros((8, 16)))
+    first = np.stack([weights["class_token/vector"], weights["distillation_token/vector"]]) + table[:2]
+    for image in tokens:
+        np.testing.assert_allclose(image[:2], first, atol=1e-6)
+        np.testing.assert_allclose(image[2:4], weights["registers/vectors"], atol=1e-6)
+    np.testing.assert_array_equal(run(model, IMAGES)["pooled_output"], run(model, IMAGES)["sequence_output"][:, 0])
+
+
+def test_layer_scale_starts_at_a_value_and_scales_both_results():
+    model, plain = vit(layer_scale=0.25, num_layers=1), vit(num_layers=1)
+    scales = {name: value for name, value in weights_of(model).items() if "scale" in name}
+    assert list(scales) == ["block_0/attention_scale/gamma", "block_0/feed_forward_scale/gamma"]
+    assert all((value == 0.25).all() for value in scales.values())
+    for weight in plain.weights:
+        value = weights_of(model)[weight.path.removeprefix("vit/")]
+        is_result = weight.path.split("/")[-2] == "output"
+        weight.assign(0.25 * value if is_result else value)
+    one, other = (run(model, IMAGES)["sequence_output"] for model in (model, plain))
+    np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_pooling():
@@ -117,7 +144,7 @@ def test_pooling():
     np.testing.assert_allclose(answer["pooled_output"], means, atol=1e-4)
 
 
-def test_dropout_and_stochastic_depth_act_in_training_alone():
+def test_dropout_and_stochastic_depth_act_only_in_training():
     for options in ({"dropout": 0.3}, {"attention_dropout": 0.3}, {"stochastic_depth": 0.5}):
         model = vit(**options)
         np.testing.assert_array_equal(run(model, IMAGES)["pooled_output"], run(model, IMAGES)["pooled_output"])
@@ -146,6 +173,6 @@ def test_a_batch_of_any_size_in_a_graph():
     np.testing.assert_allclose(graph({"images": IMAGES}), run(model, IMAGES)["pooled_output"], atol=1e-5)
 
 
-def test_patches_that_do_not_fill_the_images():
+def test_patches_that_do_not_divide_the_image_are_refused():
     with pytest.raises(ConfigError, match="do not fill the images: expected a divisor of 8 and 12, .*, received 3"):
         vit(patch_size=3)

@@ -1,4 +1,4 @@
-"""Checkpoints and exports made before still load: weights keep their names and shapes, and models their answers."""
+"""Earlier checkpoints and exports load: weight names, shapes and outputs are unchanged."""
 
 import json
 import zlib
@@ -10,6 +10,7 @@ from keras import ops
 
 from tfattn.models.bert import Bert
 from tfattn.models.bilstm import Bilstm
+from tfattn.models.deberta import Deberta
 from tfattn.models.elmo import Elmo
 from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
@@ -40,6 +41,7 @@ ELMO = {"hidden_dim": 8, "cell_dim": 6, "character_dim": 4, "filters": [[1, 4], 
 CASES = {
     "bert": (Bert, TEXTS, TEXT),
     "bert_pre": (Bert, {**TEXTS, "norm": "pre", "normalization": "rms_norm", "activation": "glu"}, TEXT),
+    "deberta": (Deberta, {**TEXTS, "position_buckets": 2, "max_relative_positions": 4}, TEXT),
     "modern_bert": (ModernBert, TEXTS, TEXT),
     "modern_bert_plain": (ModernBert, {**TEXTS, "positions": "learned", "use_bias": True, "activation": "relu"}, TEXT),
     "gpt": (Gpt, {**TEXTS, "num_key_value_heads": 1, "tied": False}, TEXT),
@@ -62,7 +64,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_weights_saved_before_load_and_give_the_same_answers(case):
+def test_earlier_weights_load_and_give_equal_outputs(case):
     found = described(*CASES[case])
     assert sorted(found["weights"]) == sorted(SAVED[case]["weights"])
     for name, values in SAVED[case]["outputs"].items():
@@ -70,7 +72,7 @@ def test_weights_saved_before_load_and_give_the_same_answers(case):
 
 
 def described(model_class: type, arguments: dict, features: dict) -> dict:
-    """Names and shapes of a model's weights, and what it computes with weights that follow from their names."""
+    """Return names and shapes of the weights of a model, and its outputs with weights that depend on their names."""
     model = model_class(**arguments)
     for weight in model.trainable_weights:
         draw = np.random.default_rng(zlib.crc32(weight.path.encode()))

@@ -1,4 +1,4 @@
-"""Skip-gram and CBOW: what predicts what."""
+"""Skip-gram and CBOW: predictions and gradients."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def array(x):
     return np.array(ops.convert_to_numpy(x))
 
 
-def test_skip_gram_gives_the_vector_of_each_word_to_predict_those_in_its_window():
+def test_skip_gram_predicts_window_words_from_each_word():
     model = SkipGram(vocabulary_size=V, hidden_dim=D, block=L)
     vectors = array(model(FEATURES)["sequence_output"])
     assert vectors.shape == (1, 2, L, D)
@@ -36,7 +36,7 @@ def test_skip_gram_gives_the_vector_of_each_word_to_predict_those_in_its_window(
     assert array(model.predicted(ops.ones((1, 2, L, 5)))).shape == (1, 2, 1, L, 5)
 
 
-def test_cbow_gives_the_mean_of_the_window_to_predict_the_word():
+def test_cbow_predicts_a_word_from_the_window_mean():
     model = Cbow(vocabulary_size=V, hidden_dim=D, block=L)
     vectors, table = array(model(FEATURES)["sequence_output"]), array(model.table)
     for place, others in enumerate([[2], [1, 3, 4], [2, 4], [1, 2, 3]]):
@@ -58,7 +58,7 @@ def test_the_vector_of_a_word_is_the_mean_of_its_own_and_those_of_its_n_grams(ki
     np.testing.assert_allclose(found, [rows.mean(axis=0) for rows in expected], atol=1e-6)
 
 
-def test_skip_gram_predicts_by_such_means():
+def test_skip_gram_predicts_with_n_gram_means():
     model = SkipGram(vocabulary_size=V, subword_buckets=5, hidden_dim=D, block=L)
     subwords = np.array([[[1, 2], [0, -1], [-1, -1], [4, 3], [2, 1], [0, 0]]], "int32")
     vectors = array(model({**FEATURES, "subword_ids": subwords})["sequence_output"])
@@ -66,7 +66,7 @@ def test_skip_gram_predicts_by_such_means():
     np.testing.assert_allclose(vectors[0, 0], expected[0, :L], atol=1e-6)
 
 
-def test_the_gradient_of_a_mean_goes_whole_to_each_word_of_the_window():
+def test_the_gradient_of_the_window_mean_is_not_divided():
     tf = pytest.importorskip("tensorflow")
     if "tensorflow" not in str(type(ops.ones(1))):
         pytest.skip("reads gradients by TensorFlow's tape")
@@ -79,7 +79,7 @@ def test_the_gradient_of_a_mean_goes_whole_to_each_word_of_the_window():
 
 
 @pytest.mark.parametrize("name", ["skip_gram", "cbow"])
-def test_a_block_that_its_noise_does_not_fill_is_refused(name, command, tmp_path, monkeypatch):
+def test_mismatched_negative_samples_are_refused(name, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.yaml").write_text(
         "name: a\n"

@@ -37,14 +37,15 @@ def test_relu():
     np.testing.assert_array_equal(apply("relu"), np.maximum(X, 0))
 
 
-def test_reglu_gates_one_half_by_the_other():
+def test_reglu_multiplies_one_half_by_relu_of_the_other():
     x = np.array([[2.0, -3.0, 5.0, 7.0], [0.5, 1.0, -4.0, 0.0]], "float32")
     np.testing.assert_array_equal(apply("reglu", x), [[10.0, 0.0], [-2.0, 0.0]])
 
 
-def test_other_gates_take_an_activation_of_one_half():
+def test_other_gated_activations():
     x = np.array([[1.0, -2.0, 3.0, 5.0]], "float32")
     np.testing.assert_allclose(apply("geglu", x), [[0.8413447 * 3, -2 * 0.0227501 * 5]], atol=1e-5)
+    np.testing.assert_allclose(apply("geglu_approximate", x), [[0.8411920 * 3, -0.0454023 * 5]], atol=1e-5)
     np.testing.assert_allclose(apply("swiglu", x), [[0.7310586 * 3, -2 * 0.1192029 * 5]], atol=1e-5)
     np.testing.assert_allclose(apply("glu", x), [[0.7310586 * 3, 0.1192029 * 5]], atol=1e-5)
 
@@ -56,11 +57,11 @@ def test_silu_sigmoid_and_tanh():
     np.testing.assert_allclose(apply("tanh"), np.tanh(X), atol=1e-6)
 
 
-def test_configurations_know_all_of_them_and_no_others():
+def test_configurations_accept_exactly_the_known_activations():
     assert {*typing.get_args(Activation)} == {*ACTIVATIONS, *GATED_ACTIVATIONS}
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_keeps_the_type(name):
+def test_activations_keep_the_type(name):
     answer = ACTIVATIONS[name](keras.ops.convert_to_tensor(X, "bfloat16"))
     assert keras.backend.standardize_dtype(answer.dtype) == "bfloat16"

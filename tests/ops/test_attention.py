@@ -1,4 +1,4 @@
-"""Attention and its scores: the formulas, and what masks promise."""
+"""Attention and its scores: formulas and masks."""
 
 import keras
 import numpy as np
@@ -42,7 +42,7 @@ def test_equals_the_formula_in_float64():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_weights_sum_to_one_and_hidden_keys_weigh_nothing(dtype):
+def test_weights_sum_to_1_and_masked_keys_have_weight_0(dtype):
     mask = DRAW.random((2, 1, 5, 7)) < 0.5
     mask[..., 0] = True
     means, weights = scaled_dot_product_attention(
@@ -55,7 +55,7 @@ def test_weights_sum_to_one_and_hidden_keys_weigh_nothing(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_a_row_that_sees_nothing_is_finite(dtype):
+def test_a_fully_masked_row_is_finite(dtype):
     mask = np.ones((2, 1, 5, 7), bool)
     mask[0, :, 2] = False
     parts = [keras.ops.cast(x, dtype) for x in (30 * heads(5), 30 * heads(7), heads(7))]
@@ -64,7 +64,7 @@ def test_a_row_that_sees_nothing_is_finite(dtype):
         assert np.isfinite(keras.ops.convert_to_numpy(keras.ops.cast(answer, "float32"))).all()
 
 
-def test_what_is_hidden_changes_nothing():
+def test_masked_keys_change_nothing():
     query, key, value = heads(5), heads(7), heads(7)
     mask = masks.padding(np.array([[1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0]]))
     means, _ = attend(query, key, value, mask=mask)
@@ -102,7 +102,7 @@ def test_dot_scores_by_hand():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_scores_of_any_type_make_weights_in_float32(dtype):
+def test_weights_are_computed_in_float32(dtype):
     query, key, value = (DRAW.normal(size=(2, length, 4)) for length in (3, 5, 5))
     real = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)
     query, key, value = (keras.ops.cast(x, dtype) for x in (query, key, value))
@@ -113,6 +113,16 @@ def test_scores_of_any_type_make_weights_in_float32(dtype):
         assert (array(weights)[0, :, 3:] == 0).all()
 
 
-def test_a_source_that_is_all_hidden_is_finite():
+def test_a_fully_masked_source_is_finite():
     means, weights = gather(DRAW.normal(size=(1, 2, 3)), DRAW.normal(size=(1, 3, 4)), np.zeros((1, 3), bool))
     assert np.isfinite(array(means)).all() and np.isfinite(array(weights)).all()
+
+
+def test_a_soft_cap_bounds_scores_before_the_mask():
+    query, key, value = 5 * heads(5), heads(7), heads(7)
+    mask = np.arange(7) < 6
+    means, weights = attend(query, key, value, soft_cap=1.5, mask=mask[None, None, None])
+    scores = np.where(mask, 1.5 * np.tanh(np.einsum("bhtk,bhsk->bhts", query, key) / 2.0 / 1.5), -np.inf)
+    expected = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    np.testing.assert_allclose(weights, expected, atol=1e-5)
+    np.testing.assert_allclose(means, np.einsum("bhts,bhsk->bhtk", expected, value), atol=1e-5)

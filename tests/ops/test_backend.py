@@ -1,4 +1,4 @@
-"""Operations that backends do in different ways."""
+"""Operations that differ between backends."""
 
 import keras
 import numpy as np
@@ -11,11 +11,11 @@ only_tensorflow = pytest.mark.skipif(keras.backend.backend() != "tensorflow", re
 
 
 @pytest.mark.every_backend
-def test_known_shapes_are_as_they_are():
+def test_static_shapes_are_unchanged():
     assert inferred(ops.ones((2, 0, 3))) == (2, 0, 3)
 
 
-def test_an_unknown_number_of_rows_is_inferred_where_nothing_else_is_unknown_or_empty():
+def test_a_single_unknown_dimension_is_inferred():
     tf = pytest.importorskip("tensorflow")
     found = {}
 
@@ -32,7 +32,7 @@ def test_an_unknown_number_of_rows_is_inferred_where_nothing_else_is_unknown_or_
 
 
 @pytest.mark.every_backend
-def test_rows_are_those_of_the_table_in_any_shape():
+def test_lookup_accepts_indices_of_any_shape():
     values = np.arange(12, dtype="float32").reshape(4, 3)
     table = keras.Variable(values)
     for ids in (np.array([3, 0, 3]), np.array([[1], [2]])):
@@ -42,7 +42,7 @@ def test_rows_are_those_of_the_table_in_any_shape():
 
 
 @only_tensorflow
-def test_the_gradient_is_a_list_of_rows():
+def test_the_gradient_is_sparse():
     import tensorflow as tf
 
     table = keras.Variable(np.zeros((1000, 3), "float32"))
@@ -53,7 +53,7 @@ def test_the_gradient_is_a_list_of_rows():
 
 
 @only_tensorflow
-def test_rows_are_added_to_and_the_old_tensor_stays_as_it_was():
+def test_scatter_add_does_not_change_its_input():
     old = ops.ones((4, 2))
     new = scatter_add(old, [[2], [0]], ops.convert_to_tensor([[1.0, 2.0], [3.0, 4.0]]))
     np.testing.assert_array_equal(new, [[4, 5], [1, 1], [2, 3], [1, 1]])
@@ -61,7 +61,7 @@ def test_rows_are_added_to_and_the_old_tensor_stays_as_it_was():
 
 
 @only_tensorflow
-def test_in_a_loop_nothing_is_lost():
+def test_scatter_add_works_in_a_loop():
     import tensorflow as tf
 
     @tf.function(autograph=False)

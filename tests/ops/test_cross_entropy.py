@@ -1,4 +1,4 @@
-"""Cross-entropy: equal to the sum that defines it, and its gradient to the difference of distributions."""
+"""Cross-entropy: equal to its definition, with the gradient of the closed form."""
 
 import keras
 import numpy as np
@@ -32,7 +32,7 @@ def distribution(smoothing):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
-def test_it_is_the_sum_that_defines_it(smoothing):
+def test_cross_entropy_equals_its_definition(smoothing):
     shifted = LOGITS.astype("float64") - LOGITS.max(axis=-1, keepdims=True)
     log_softmax = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     loss = keras.ops.convert_to_numpy(smoothed_cross_entropy(LOGITS, TARGETS, smoothing=smoothing))
@@ -40,7 +40,7 @@ def test_it_is_the_sum_that_defines_it(smoothing):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_its_gradient_is_what_the_model_says_less_what_is_right(smoothing):
+def test_the_gradient_is_the_prediction_minus_the_target(smoothing):
     found = gradient(lambda x: keras.ops.sum(smoothed_cross_entropy(x, TARGETS, smoothing=smoothing)), LOGITS)
     expected = tf.nn.softmax(LOGITS).numpy() - distribution(smoothing)
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -51,7 +51,7 @@ def test_half_precision_is_widened():
     assert smoothed_cross_entropy(half, TARGETS, smoothing=0.1).dtype == "float32"
 
 
-def test_what_is_next_to_impossible_is_a_large_number_and_still_teaches():
+def test_very_unlikely_targets_have_large_finite_loss_and_gradient():
     logits = np.array([[0.0, 500.0]], "float32")
 
     def surprise(logits):

@@ -1,4 +1,4 @@
-"""Entities of labelled words are found and compared in the graph as in plain Python."""
+"""Entities of labeled words in the graph equal those in Python."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def listed(label_ids):
     return [set(spans(to_iob2(one, "iob1"))) for one in tags]
 
 
-def test_bounds_are_found_whatever_stands_beside():
+def test_entity_bounds_do_not_depend_on_neighbors():
     for _ in range(20):
         label_ids = labels()
         types, is_first, is_last = map(ops.convert_to_numpy, entities.bounds(label_ids, MASK))
@@ -35,7 +35,7 @@ def test_bounds_are_found_whatever_stands_beside():
             assert {(TYPES[types[row][first] - 1], first, last) for first, last in pairs} == expected
 
 
-def test_those_that_are_in_both_are_counted():
+def test_common_entities_are_counted():
     for _ in range(20):
         true, given = labels(), labels()
         given = np.where(DRAW.random(MASK.shape) < 0.7, true, given)
@@ -47,7 +47,7 @@ def test_those_that_are_in_both_are_counted():
             assert found[name].tolist() == of_type
 
 
-def test_an_entity_with_another_bound_or_type_is_not_right():
+def test_an_entity_with_another_bound_or_type_is_wrong():
     true = np.array([[1, 2, 2, 0]])
     for given in ([[1, 2, 0, 0]], [[0, 1, 2, 0]], [[3, 4, 4, 0]], [[1, 2, 2, 2]], [[1, 1, 2, 0]], [[0, 0, 0, 0]]):
         counts = entities.counts(true, np.array(given), np.ones((1, 4), bool), num_types=2)

@@ -1,4 +1,4 @@
-"""A row as a picture: one sample by hand, and what rows promise each other."""
+"""Feature maps: one sample by hand, and independent rows."""
 
 import keras
 import numpy as np
@@ -25,7 +25,7 @@ def test_one_sample_by_hand():
     np.testing.assert_allclose(run([x])[0, :, :, 0], expected, atol=1e-7)
 
 
-def test_a_row_is_scaled_over_its_own_numbers():
+def test_rows_are_scaled_separately():
     rows = np.random.default_rng(0).normal(size=(5, 14))
     factors = np.array([[1.0], [10.0], [0.001], [7.0], [500.0]])
     np.testing.assert_allclose(run(rows * factors + factors), run(rows), atol=1e-4)
@@ -38,7 +38,7 @@ def test_equal_numbers_are_finite():
 
 
 @pytest.mark.parametrize(("numbers", "edge"), [(14, 4), (34, 6), (62, 8), (2, 2), (7, None), (13, None), (15, None)])
-def test_which_numbers_of_columns_fill_a_map(numbers, edge):
+def test_column_counts_that_fill_a_map(numbers, edge):
     assert side(numbers) == edge
     if edge:
         assert run(np.zeros((1, numbers))).shape == (1, edge, edge, 1)

@@ -1,4 +1,4 @@
-"""Indexing: the entries of rows at their columns, whatever the size."""
+"""Indexing: entries of rows at columns of any size."""
 
 import keras
 import numpy as np
@@ -23,7 +23,7 @@ def test_picks_from_each_row(shape):
         np.testing.assert_array_equal(picked[row], x.astype(picked.dtype)[row, columns[row]])
 
 
-def test_cells_are_one_entry_of_each_row():
+def test_gather_takes_one_entry_per_row():
     x = keras.ops.scatter_update(keras.ops.zeros((3, 4)), cells(np.array([2, 0, 3], "int32")), keras.ops.ones(3))
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(x), np.eye(4)[[2, 0, 3]])
 
@@ -37,7 +37,7 @@ def loss_and_gradient(logits, columns):
 
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="reads TensorFlow's graph")
 @pytest.mark.parametrize("function", [lambda x, columns: pick(x, columns[:, None]), loss_and_gradient])
-def test_no_index_is_too_small_for_the_logits_of_a_large_batch(function):
+def test_indices_do_not_overflow_for_large_batches(function):
     tokens, words = 64 * 1024, 50_304  # int32 counts to 42,690 x 50,304
     graph = tf.function(function).get_concrete_function(
         tf.TensorSpec((tokens, words)), tf.TensorSpec((tokens,), tf.int32)

@@ -1,4 +1,4 @@
-"""Pooling: one vector for a sequence."""
+"""Pooling of a sequence to one vector."""
 
 import keras
 import numpy as np
@@ -22,13 +22,19 @@ def test_leading():
 
 def test_a_vector_by_name_is_float32():
     half = X.astype("float16")
-    for by, expected in (("cls", half[:, 0]), ("mean", keras.ops.convert_to_numpy(pooling.mean(half, REAL)))):
+    mean = keras.ops.convert_to_numpy(pooling.mean(half, REAL))
+    largest = np.stack([half[0, :2].max(0), half[1].max(0)])
+    for by, expected in (("cls", half[:, 0]), ("mean", mean), ("max", largest)):
         found = keras.ops.convert_to_numpy(pooling.pooled(half, REAL, by=by))
         assert found.dtype == np.float32
         np.testing.assert_array_equal(found, expected)
 
 
-def test_mean_counts_real_tokens_alone():
+def test_the_maximum_without_a_mask():
+    np.testing.assert_array_equal(keras.ops.convert_to_numpy(pooling.pooled(X, by="max")), X.max(1))
+
+
+def test_the_mean_excludes_padding():
     mean = keras.ops.convert_to_numpy(pooling.mean(X, REAL))
     np.testing.assert_allclose(mean[0], X[0, :2].mean(0), rtol=1e-5)
     np.testing.assert_allclose(mean[1], X[1].mean(0), rtol=1e-5)
@@ -45,7 +51,7 @@ def test_a_row_of_padding_gives_zeros():
     assert not keras.ops.convert_to_numpy(pooling.mean(X, np.zeros((2, 4)))).any()
 
 
-def test_each_row_gets_the_mean_of_its_elements_and_zeros_without_one():
+def test_segment_means_are_0_for_empty_segments():
     x = np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 5.0]])
     found = keras.ops.convert_to_numpy(pooling.mean_by_row(x, np.array([0, 0, 2]), 4))
     assert found.dtype == np.float32

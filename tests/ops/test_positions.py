@@ -1,4 +1,4 @@
-"""Positions: the numbers of the paper, and products that depend on distances alone."""
+"""Positions: values of the paper, and products that depend only on distances."""
 
 import keras
 import numpy as np
@@ -48,7 +48,7 @@ def test_rotary_by_hand():
     np.testing.assert_allclose(turned, expected, atol=1e-6)
 
 
-def test_rotary_products_depend_on_distances_alone():
+def test_rotary_products_depend_only_on_distances():
     near, far = (array(rotary(X, np.arange(5) + offset)) for offset in (0, 37))
     products = [np.einsum("bhtk,bhsk->bhts", turned, turned) for turned in (near, far)]
     np.testing.assert_allclose(products[0], products[1], atol=1e-4)
@@ -76,9 +76,23 @@ def test_positions_restart_in_every_text():
     assert array(restarting(packed))[:, :6].tolist() == [[0, 1, 2, 0, 1, 0], [0, 0, 1, 2, 3, 4]]
 
 
-def test_places_of_a_grid_tell_their_row_and_their_column():
+def test_grid_positions_encode_row_and_column():
     places = array(sinusoidal_grid(3, 4, 10)).reshape(3, 4, 10)
     rows, columns = array(sinusoidal(np.arange(3), 5)), array(sinusoidal(np.arange(4), 5))
     np.testing.assert_allclose(places[..., :5], np.repeat(rows[:, None], 4, axis=1), atol=1e-6)
     np.testing.assert_allclose(places[..., 5:], np.repeat(columns[None], 3, axis=0), atol=1e-6)
     assert len(np.unique(places.reshape(12, 10).round(4), axis=0)) == 12
+
+
+def test_rotary_with_fewer_rates_keeps_the_last_components():
+    rates = [1.0, 0.25]
+    turned = array(rotary(X, np.arange(5), rates=rates))
+    np.testing.assert_array_equal(turned[..., 4:], X[..., 4:])
+    points = X[..., :2] + 1j * X[..., 2:4]
+    points = points * np.exp(1j * np.arange(5)[:, None] * np.array(rates))
+    np.testing.assert_allclose(turned[..., :4], np.concatenate([points.real, points.imag], axis=-1), atol=1e-5)
+
+
+def test_rotary_with_the_rates_of_the_base_is_the_same():
+    with_rates = array(rotary(X, np.arange(5), rates=[1.0, 0.1, 0.01, 0.001]))
+    np.testing.assert_allclose(with_rates, array(rotary(X, np.arange(5))), atol=1e-6)

@@ -1,4 +1,4 @@
-"""GRU, LSTM and the loop over time: numbers by hand, and what masks promise."""
+"""GRU, LSTM and the loop over time: values by hand, and masks."""
 
 import operator
 
@@ -59,12 +59,12 @@ def test_scan_equals_a_loop(reverse):
         np.testing.assert_allclose(array(states["last"][0])[:, position], last, rtol=1e-5)
 
 
-def test_without_a_mask_all_is_real():
+def test_without_a_mask_there_is_no_padding():
     sums = scan_rows(operator.add, keras.ops.zeros((2, 3)), X)
     np.testing.assert_allclose(array(sums), X.cumsum(axis=1), rtol=1e-5, atol=1e-6)
 
 
-def test_a_restart_forgets_all_before_it():
+def test_a_restart_resets_the_state():
     restarts = np.zeros((5, 2), bool)
     restarts[2, 0] = True
     x = X.swapaxes(0, 1)

@@ -1,4 +1,4 @@
-"""Rollout is the product of layers, each of which passes half of what it gets by."""
+"""Attention rollout: the product of layers, each with half of its input as residual."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def drawn(layers, heads, length, *, is_causal=False):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def test_one_layer_is_the_mean_of_heads_and_what_passes_by():
+def test_one_layer_is_the_mean_of_heads_and_the_residual():
     weights = drawn(1, 3, 4)
     np.testing.assert_allclose(rollout(weights)[0, 0], 0.5 * weights[0].mean(axis=0) + 0.5 * np.eye(4), atol=1e-6)
 
@@ -25,7 +25,7 @@ def test_layers_multiply_and_rows_sum_to_1():
     np.testing.assert_allclose(found.sum(axis=-1), 1.0, atol=1e-6)
 
 
-def test_the_future_stays_hidden():
+def test_rollout_is_causal():
     assert not np.triu(rollout(drawn(4, 2, 6, is_causal=True)), 1).any()
 
 

@@ -1,4 +1,4 @@
-"""The best spans are those that trying all of them finds."""
+"""The best spans equal exhaustive search."""
 
 import numpy as np
 import pytest

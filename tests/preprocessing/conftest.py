@@ -1,4 +1,4 @@
-"""The reference BERT tokenizer, and what it takes to hold ours against it."""
+"""The reference BERT tokenizer, and comparisons with it."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -28,11 +28,11 @@ def write_vocabulary(tmp_path: Path) -> Callable[..., str]:
 
 
 @functools.cache
-def reference_of(tokenizer: WordPiece) -> Tokenizer:
+def describe_reference(tokenizer: WordPiece) -> Tokenizer:
     """`BertWordPieceTokenizer` with the same settings, without special tokens in texts: texts are data."""
     tokens = {token: number for number, token in enumerate(tokenizer.tokens)}
     reference = Tokenizer(models.WordPiece(tokens, unk_token=UNKNOWN, max_input_chars_per_word=100))
-    pieces = tokenizer._fitted
+    pieces = tokenizer.pieces
     reference.normalizer = normalizers.BertNormalizer(lowercase=pieces.lower_case, strip_accents=pieces.strip_accents)
     reference.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     reference.post_processor = processors.BertProcessing((END, tokens[END]), (START, tokens[START]))
@@ -65,7 +65,7 @@ def equals_reference() -> Check:
             starts, ends = (side.to_list() for side in answers["offsets"])
 
             texts = [tuple(map(as_text, row)) for row in some]
-            expected = reference_of(tokenizer).encode_batch([row if len(row) == 2 else row[0] for row in texts])
+            expected = describe_reference(tokenizer).encode_batch([row if len(row) == 2 else row[0] for row in texts])
             for place, (row, one) in enumerate(zip(some, expected, strict=True)):
                 assert ids[place] == one.ids, row
                 assert segments[place] == one.type_ids, row

@@ -1,4 +1,4 @@
-"""Vocabularies of byte-level BPE: learned ones are the reference's, and files that do not match are refused."""
+"""Vocabularies of byte-level BPE: training equals the reference, and mismatched files are refused."""
 
 import json
 import random
@@ -7,8 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tfattn.errors import ConfigError, DataError
-from tfattn.preprocessing.byte_characters import CHARACTERS, bytes_to_unicode, unicode_to_bytes
-from tfattn.preprocessing.byte_vocabulary import ByteVocabulary
+from tfattn.preprocessing.byte_vocabulary import CHARACTERS, ByteVocabulary, bytes_to_unicode, unicode_to_bytes
 
 END = "<|endoftext|>"
 WORDS = {"Ġthe": 40, "Ġthen": 11, "Ġpump": 7, "Ġlump": 5, "!": 3, "ÃŃ": 2, "Ġonce": 1}
@@ -18,13 +17,13 @@ def learned(words=None, size=290):
     return ByteVocabulary.train(words or WORDS, size=size, special=[END])
 
 
-def test_all_bytes_are_written_as_characters_of_their_own():
+def test_bytes_map_to_distinct_characters():
     assert len(set(CHARACTERS)) == 256 and not any(character.isspace() for character in CHARACTERS)
     assert all(unicode_to_bytes(bytes_to_unicode(bytes([byte]))) == bytes([byte]) for byte in range(256))
     assert unicode_to_bytes("a b") is None
 
 
-def test_it_begins_with_all_bytes_and_ends_with_special_tokens():
+def test_a_vocabulary_starts_with_bytes_and_ends_with_special_tokens():
     vocabulary = learned()
     assert set(vocabulary.tokens[:256]) == set(CHARACTERS) and vocabulary.tokens[-1] == END
     assert vocabulary.token_bytes[vocabulary.tokens.index("Ġthe")] == b" the"
@@ -41,13 +40,13 @@ def test_trained_merges_equal_the_reference():
     assert reference.get_vocab() == {token: number for number, token in enumerate(learned().tokens[:-1])}
 
 
-def test_the_order_of_words_makes_no_difference():
+def test_the_order_of_words_does_not_matter():
     words = list(WORDS.items())
     random.Random(1).shuffle(words)
     assert learned(dict(words)) == learned()
 
 
-def test_there_is_room_for_all_bytes():
+def test_a_vocabulary_smaller_than_all_bytes_is_refused():
     with pytest.raises(ConfigError, match="no room for all bytes: expected at least 257"):
         learned(size=256)
 
@@ -92,7 +91,7 @@ def without(token):
         ({"merges": lambda lines: [lines[0], *reversed(lines[1:])]}, "a token that only a later line makes"),
     ],
 )
-def test_files_that_do_not_match_are_refused(folder, changes, message):
+def test_mismatched_files_are_refused(folder, changes, message):
     with pytest.raises(DataError, match=message):
         ByteVocabulary.read(folder(**changes), special=[END])
 
@@ -102,3 +101,12 @@ def test_a_missing_file_is_named(tmp_path):
     (tmp_path / "merges.txt").unlink()
     with pytest.raises(DataError, match=r"merges\.txt: the file is missing"):
         ByteVocabulary.read(tmp_path, special=[END])
+
+
+def test_merges_that_are_all_pairs_of_tokens_need_no_order(tmp_path):
+    tokens = [*CHARACTERS, "abc", "ab", "bc", END]  # the token of the lowest id is joined first
+    merges = [("a", "bc"), ("ab", "c"), ("a", "b"), ("b", "c")]
+    (tmp_path / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(tokens)}))
+    (tmp_path / "merges.txt").write_text("".join(f"{left} {right}\n" for left, right in merges))
+    known = ByteVocabulary.read(tmp_path, special=[END])
+    assert known.merge_ranks == {"abc": 0, "ab": 1, "bc": 2}

@@ -1,4 +1,4 @@
-"""What becomes of characters, and that tensorflow-text's own tokenizers make something else of them."""
+"""Normalization of characters, and differences to the tokenizers of tensorflow-text."""
 
 import pytest
 import tensorflow as tf
@@ -28,12 +28,12 @@ def become(character: str, **folding: bool) -> tuple[int, str]:
         ("\uf900", ALONE, "\u8c48"),
     ],
 )
-def test_characters_become(character, kind, text):
+def test_characters_are_replaced(character, kind, text):
     assert become(character) == (kind, text)
 
 
 @pytest.mark.parametrize("character", [" ", "\n", "\u00a0", "\u2028", "\u3000"])
-def test_white_space_parts_words(character):
+def test_white_space_separates_words(character):
     assert become(character)[0] == SPACE
 
 
@@ -42,7 +42,7 @@ def test_characters_are_dropped(character):
     assert become(character)[0] == DROPPED
 
 
-def test_case_and_accents_are_two_choices():
+def test_case_and_accents_are_independent_options():
     assert become("É", lower_case=False) == (LETTER, "E")
     assert become("É", strip_accents=False) == (LETTER, "é")
     assert become("É", lower_case=False, strip_accents=False) == (LETTER, "É")

@@ -1,4 +1,4 @@
-"""Chats that are written out have the tokens of chats, and nothing else of a text changes."""
+"""Rendered chats have the tokens of chats; other texts are unchanged."""
 
 import re
 
@@ -17,7 +17,7 @@ CHATS = [
 
 
 @pytest.mark.parametrize("traced", [False, True])
-def test_a_written_chat_has_the_tokens_of_its_pieces(traced):
+def test_a_rendered_chat_has_the_tokens_of_its_pieces(traced):
     language = learned()
     pieces = [ChatTemplate().pieces(chat, is_answered=False) for chat in CHATS]
     texts = tf.constant(["".join(piece.text for piece in chat) for chat in pieces])
@@ -27,7 +27,7 @@ def test_a_written_chat_has_the_tokens_of_its_pieces(traced):
 
 
 @pytest.mark.parametrize("text", ["", "plain", START, f"{START}{STOP}", f"a{STOP}b", "<|im_start", f"{START}\nüber "])
-def test_special_tokens_stand_where_they_are_written(text):
+def test_special_tokens_are_at_their_positions(text):
     language = learned()
     special = special_token_ids(language, ChatTemplate())
     parts = re.split(f"({re.escape(START)}|{re.escape(STOP)})", text)
@@ -36,7 +36,7 @@ def test_special_tokens_stand_where_they_are_written(text):
     assert found == [number for part in ids for number in part]
 
 
-def test_a_language_without_chats_reads_their_marks_as_text():
+def test_a_tokenizer_without_chat_tokens_reads_them_as_text():
     language = ByteBpe(vocabulary_size=260)
     language.fit([{"text": "To be"}])
     text = tf.constant([f"{START}user"])

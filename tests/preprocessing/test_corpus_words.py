@@ -1,4 +1,4 @@
-"""Words of texts for vectors of words: counted, most frequent first, and dropped where they are rare."""
+"""Words of texts for word vectors: counts, order, and removal of rare words."""
 
 import importlib
 import sys
@@ -23,7 +23,7 @@ def fitted(rows=ROWS, *, min_count=1, **options):
 
 
 def written(preprocessor, text):
-    (ids,) = preprocessor.ids_of([text])
+    (ids,) = preprocessor.encode([text])
     assert ids.dtype == np.int32
     return [preprocessor.words[number] for number in ids]
 
@@ -35,12 +35,12 @@ def looked_up(preprocessor, *words):
 @pytest.mark.parametrize(
     "options", [{}, {"division": "blanks", "lower_case": False}, {"ascii": True}, {"subwords": Subwords(buckets=50)}]
 )
-def test_it_keeps_the_contract_of_preprocessors(options, tmp_path):
+def test_preprocessor_contract(options, tmp_path):
     unfitted = CorpusWords(division="letters" if "division" in options else "blanks", lower_case=False)
     check_preprocessor(fitted(**options), unfitted, [{"text": "be"}, {"text": "To"}], folder=tmp_path)
 
 
-def test_words_are_runs_of_letters_the_most_frequent_first_and_equal_ones_by_the_word():
+def test_words_are_runs_of_letters_sorted_by_frequency_then_word():
     preprocessor = fitted()
     assert preprocessor.words == (
         *("be", "the", "to"),
@@ -50,7 +50,7 @@ def test_words_are_runs_of_letters_the_most_frequent_first_and_equal_ones_by_the
     assert preprocessor.sizes == {"vocabulary_size": 11, "subword_buckets": 0}
 
 
-def test_marks_belong_to_the_letters_before_them():
+def test_combining_marks_belong_to_words():
     assert set(fitted([{"text": "नमस्ते e\u0301a-b"}]).words) == {"नमस्ते", "e\u0301a", "b"}
 
 
@@ -58,12 +58,12 @@ def test_letters_may_be_ascii_only():
     assert set(fitted([{"text": "Ōsaka it's K2 \u212a"}], ascii=True).words) == {"saka", "it", "s", "k"}
 
 
-def test_blanks_divide_texts_that_are_divided_already():
+def test_tokenized_texts_are_split_at_blanks():
     preprocessor = fitted([{"text": "It 's\u2003No. 2"}], division="blanks", lower_case=False)
     assert set(preprocessor.words) == {"It", "'s", "No.", "2"}
 
 
-def test_rare_words_unknown_words_and_stop_words_leave_no_trace(tmp_path):
+def test_rare_unknown_and_stop_words_are_removed(tmp_path):
     (tmp_path / "stop.txt").write_text("The\nOR\n")
     preprocessor = fitted([{"text": "a a b the the c or a b"}], min_count=2, stop_words=str(tmp_path / "stop.txt"))
     assert preprocessor.words == ("a", "b") and preprocessor.counts.tolist() == [3, 2]
@@ -81,26 +81,26 @@ def test_ids_of_long_texts_are_correct(monkeypatch):
     monkeypatch.setattr("tfattn.preprocessing.passages.MAX_CHARACTERS", 10)
     monkeypatch.setattr("tfattn.preprocessing.passages._PASSAGE", 4)
     texts = ["", "to be or not to be " * 3, "...", "or", ""]
-    found = [[preprocessor.words[number] for number in ids] for ids in preprocessor.ids_of(iter(texts))]
+    found = [[preprocessor.words[number] for number in ids] for ids in preprocessor.encode(iter(texts))]
     assert found == [text.replace(".", "").split() for text in texts]
 
 
-def test_a_word_is_looked_up_however_it_is_written():
+def test_words_are_normalized_for_lookup():
     preprocessor = fitted()
     ids = looked_up(preprocessor, "ōsaka", " ŌSAKA.", "osaka", "to be", "", "Be")
     assert ids == [preprocessor.words.index("ōsaka")] * 2 + [-1, -1, -1, 0]
 
 
 @pytest.mark.parametrize("rules", [{}, {"ascii": True}, {"division": "blanks"}, {"lower_case": False}])
-def test_the_graph_writes_every_character_as_texts_are_written(rules):
+def test_the_graph_normalizes_characters_as_python_does(rules):
     """Of every word of one character the graph gives the id that the text has, or none."""
     characters = [chr(c) for c in range(0x3100) if not chr(c).isspace()] + ["𝐀", "𐐀", "\ue000", "漢"]
     preprocessor = fitted([{"text": " ".join(characters)}], **rules)
-    expected = [ids.tolist() or [-1] for ids in preprocessor.ids_of(characters)]
+    expected = [ids.tolist() or [-1] for ids in preprocessor.encode(characters)]
     assert [[number] for number in looked_up(preprocessor, *characters)] == expected
 
 
-def test_saved_words_come_back_whole(tmp_path):
+def test_saved_words_round_trip(tmp_path):
     preprocessor = fitted()
     preprocessor.save(tmp_path)
     assert (tmp_path / "vocabulary.tsv").read_text().splitlines()[:4] == ["be\t2", "the\t2", "to\t2", "has\t1"]
@@ -139,7 +139,7 @@ def test_a_damaged_list_of_words_is_refused(text, said, tmp_path):
         (
             [{"text": "a b a"}],
             "no word is frequent enough: expected words that occur at least `min_count` 5 times, "
-            "received 3 words, the most frequent of which, 'a', occurs 2 times. Lower `preprocessing.min_count`",
+            "received 3 words; the most frequent word, 'a', occurs 2 times. Lower `preprocessing.min_count`",
         ),
     ],
 )
@@ -169,7 +169,7 @@ def chinese():
         pytest.importorskip(package, reason="needs the extra tfattn[chinese]")
 
 
-def test_chinese_words_are_found_and_scripts_made_one(chinese, tmp_path):
+def test_chinese_words_are_segmented_and_scripts_converted(chinese, tmp_path):
     preprocessor = fitted(CHINESE, division="jieba", script="simplified")
     assert set(preprocessor.words) == {*("我们", "在", "自然语言", "处理", "中", "学习", "买", "t恤", "喜欢", "年")}
     assert preprocessor.counts[preprocessor.words.index("自然语言")] == 2
@@ -177,13 +177,13 @@ def test_chinese_words_are_found_and_scripts_made_one(chinese, tmp_path):
     check_preprocessor(preprocessor, CorpusWords(), [{"text": "我们"}, {"text": "T恤"}], folder=tmp_path)
 
 
-def test_chinese_stop_words_are_not_divided_but_are_of_the_same_script(chinese, tmp_path):
+def test_chinese_stop_words_are_converted_but_not_segmented(chinese, tmp_path):
     (tmp_path / "stop.txt").write_text("自然語言\n我們\n")
     preprocessor = fitted(CHINESE, division="jieba", script="simplified", stop_words=str(tmp_path / "stop.txt"))
     assert not {"自然语言", "我们"} & set(preprocessor.words) and "处理" in preprocessor.words
 
 
-def test_jieba_says_nothing_and_leaves_no_file(chinese, tmp_path, capfd, monkeypatch):
+def test_jieba_prints_nothing_and_writes_no_file(chinese, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     word_segmentation._segmenter.cache_clear()
     fitted(CHINESE, division="jieba")
@@ -192,7 +192,7 @@ def test_jieba_says_nothing_and_leaves_no_file(chinese, tmp_path, capfd, monkeyp
 
 
 @pytest.mark.parametrize("options, module", [({"division": "jieba"}, "jieba"), ({"script": "simplified"}, "opencc")])
-def test_what_chinese_needs_is_named_by_its_extra(options, module, monkeypatch):
+def test_missing_packages_for_chinese_name_the_extra(options, module, monkeypatch):
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.delitem(sys.modules, module, raising=False)
     importlib.invalidate_caches()
@@ -200,7 +200,7 @@ def test_what_chinese_needs_is_named_by_its_extra(options, module, monkeypatch):
         CorpusWords(**options)
 
 
-def test_the_n_grams_of_all_words_are_known_while_a_graph_is_traced():
+def test_n_grams_of_all_words_are_available_while_tracing():
     preprocessor = fitted(subwords=Subwords(most=5))
     traced = tf.function(lambda: tf.constant(preprocessor.word_subwords()))
     assert traced().numpy().tolist() == preprocessor.subword_ids(tf.constant(preprocessor.words)).numpy().tolist()

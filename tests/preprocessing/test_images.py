@@ -1,4 +1,4 @@
-"""Images are decoded as other libraries do, made to fit, and the same in the graph, outside it and in an export."""
+"""Images: decoding as in other libraries, resizing, and equality of graph, eager mode and export."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def pixels(data, **options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_decoded_as_elsewhere(kind):
+def test_every_format_is_decoded_as_by_pillow(kind):
     data = KINDS[kind](picture())
     np.testing.assert_array_equal(pixels(data), as_array(data))
 
@@ -49,7 +49,7 @@ def test_sixteen_bits_are_cut_to_eight_and_transparent_pixels_are_white():
     np.testing.assert_array_equal(found[:, 1::2], np.asarray(picture())[:, 1::2])
 
 
-def test_an_image_of_the_size_stays_as_it_is_and_others_are_made_to_fit():
+def test_images_of_another_size_are_resized():
     tall = Image.new("RGB", (8, 24), (200, 0, 0))
     tall.paste((0, 0, 200), (0, 8, 8, 16))  # blue in the middle
     data = encoded(tall, "PNG")
@@ -60,14 +60,14 @@ def test_an_image_of_the_size_stays_as_it_is_and_others_are_made_to_fit():
 
 
 @pytest.mark.parametrize("fit", ["crop", "pad", "squash"])
-def test_tiny_and_thin_images_are_images(fit):
+def test_tiny_and_thin_images_are_supported(fit):
     one = encoded(Image.new("RGB", (1, 1), (9, 8, 7)), "PNG")
     assert (pixels(one, size=4, fit=fit) == [9, 8, 7]).all()
     thin = encoded(Image.new("L", (8192, 1), 50), "PNG")
     assert pixels(thin, size=64, fit=fit).max() == 50
 
 
-def test_images_are_scaled_and_none_gives_none():
+def test_images_are_scaled_and_empty_batches_are_supported():
     images = Images(size=8)
     white = encoded(Image.new("L", (8, 8), 255), "PNG")
     found = images({"image": tf.constant([white])})["images"]
@@ -90,7 +90,7 @@ def test_images_are_scaled_and_none_gives_none():
         (encoded(picture(height=300, width=300), "PNG")[:2000], "PNG"),
     ],
 )
-def test_what_cannot_be_decoded_is_said_with_its_number(data, said):
+def test_undecodable_images_are_reported_with_their_number(data, said):
     with pytest.raises(tf.errors.InvalidArgumentError, match=said):
         Images(size=8).pixels(tf.constant([encoded(picture()), data]))
 

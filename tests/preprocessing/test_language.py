@@ -1,4 +1,4 @@
-"""Tokens joined to texts: bytes as they are, whatever the shape of the ids."""
+"""Detokenization: bytes of tokens, for ids of any shape."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""[MASK] in a text is the token, for its own reader alone."""
+"""[MASK] in texts is a token only for MaskedText."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_ids_equal_the_reference(wordpiece, vocabulary):
     assert [len(row) for row in expected] == [1, 3, 1, 0, 0, 1, 1, 2]
 
 
-def test_other_readers_know_no_special_token_in_a_text(wordpiece):
+def test_other_tokenizers_do_not_parse_special_tokens(wordpiece):
     assert 4 not in np.concatenate(wordpiece(fields(*TEXTS))["token_ids"].to_list())
 
 
@@ -82,7 +82,7 @@ def test_no_texts_give_no_rows(wordpiece):
     assert MaskedText(wordpiece)(fields())["token_ids"].shape[0] == 0
 
 
-def test_it_saves_the_files_of_the_wordpiece(wordpiece, tmp_path):
+def test_saved_files_are_those_of_the_wordpiece(wordpiece, tmp_path):
     (tmp_path / "one").mkdir(), (tmp_path / "other").mkdir()
     MaskedText(wordpiece).save(tmp_path / "one")
     wordpiece.save(tmp_path / "other")

@@ -1,4 +1,4 @@
-"""Numeric columns: scales, saturation, what is outside of training, and what is constant."""
+"""Numeric columns: scales, saturation, unseen values, and constant columns."""
 
 from statistics import NormalDist
 
@@ -21,12 +21,12 @@ def encode(table, values, feature="numeric"):
     return table({"x": tf.constant([str(value) for value in values])})[feature].numpy()
 
 
-def test_without_a_scale_numbers_stay_but_for_factor_and_cap():
+def test_without_a_scale_only_factor_and_cap_apply():
     table = one_column([1, 3, 5000, 6000, ""], scaling="none", caps={"x": 5000.0}, multiply={"x": 10.0})
     np.testing.assert_array_equal(encode(table, [1, 2, 4000, 5000, 7000, ""])[:, 0], [10, 20, 4e4, 5e4, 5e4, 20])
 
 
-def test_a_factor_changes_nothing_where_columns_are_scaled_anyway():
+def test_a_factor_changes_nothing_with_scaling():
     values = [0.001, 0.004, 0.012, 0.002]
     plain, larger = (one_column(values, multiply=factor, bins=2) for factor in (None, {"x": 1000.0}))
     for feature in ("numeric", "piecewise"):
@@ -56,7 +56,7 @@ def test_the_quantile_scale_is_the_rank_of_each_value():
 
 
 @pytest.mark.parametrize("scaling", ["standard", "quantile"])
-def test_saturated_numbers_stand_above_all_others_and_alone(scaling):
+def test_saturated_numbers_are_above_all_others_in_their_own_bin(scaling):
     values = [1, 2, 3, 900, 5000, 5000]
     table = one_column(values, scaling=scaling, caps={"x": 5000.0}, bins=4)
     highest, unseen, saturated, beyond = encode(table, [900, 4999, 5000, 8000])[:, 0]
@@ -66,7 +66,7 @@ def test_saturated_numbers_stand_above_all_others_and_alone(scaling):
     np.testing.assert_array_equal(last_bin, [0, 0, 0, 1, 1])
 
 
-def test_saturation_that_training_never_saw_has_its_place_too():
+def test_unseen_saturation_is_above_all_others():
     table = one_column([1, 2, 3], caps={"x": 5000.0}, bins=3)
     np.testing.assert_array_equal(encode(table, [3, 5000], "piecewise")[:, 2], [0, 1])
     assert encode(table, [5000])[0, 0] > encode(table, [3])[0, 0]

@@ -1,4 +1,4 @@
-"""Long texts in passages: nothing is lost, and none begins within a piece of text."""
+"""Passages of long texts: lossless, with boundaries between pieces."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +7,7 @@ from tfattn.preprocessing import passages
 from tfattn.preprocessing.passages import batch_passages, split_passages
 
 
-def test_passages_together_are_the_text(monkeypatch):
+def test_passages_join_to_the_text(monkeypatch):
     monkeypatch.setattr(passages, "_PASSAGE", 4)
 
     @given(st.text(st.sampled_from("ab \n")))
@@ -20,7 +20,7 @@ def test_passages_together_are_the_text(monkeypatch):
     check()
 
 
-def test_batches_are_as_large_as_they_may_be_and_keep_the_order(monkeypatch):
+def test_batches_are_filled_in_order(monkeypatch):
     monkeypatch.setattr(passages, "_PASSAGE", 4)
     monkeypatch.setattr(passages, "MAX_CHARACTERS", 10)
     found = list(batch_passages(["aaaa bbbb cc", "", "dddddddddddd", "e"]))

@@ -1,4 +1,4 @@
-"""Phrases: words that stand side by side more often than by chance become one, pass after pass."""
+"""Phrases: words that are adjacent more often than by chance are joined, in several passes."""
 
 import gzip
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tfattn.errors import ConfigError, DataError
-from tfattn.preprocessing import pair_counts
+from tfattn.preprocessing import phrase_joins
 from tfattn.preprocessing.corpus_words import CorpusWords
-from tfattn.preprocessing.pair_counts import PairCounts, unpack_pairs
+from tfattn.preprocessing.phrase_joins import PairCounts, unpack_pairs
 from tfattn.preprocessing.phrases import Phrases
 
 # "new york" stands in 6 texts of 4 words, in 3 of which "city" follows; "a" to "f" are other words.
@@ -25,7 +25,7 @@ def found(preprocessor):
     return {one.word: (one.number, one.count, one.score) for one in preprocessor.found_phrases}
 
 
-def test_the_ratio_is_that_of_equation_6_times_the_number_of_words():
+def test_the_ratio_is_equation_6_times_the_number_of_words():
     """(6 - 1) / (6 * 6) * 24 = 3.333; york city: (3 - 1) / (6 * 3) * 24 = 2.667; new_york is one of 18 words then."""
     preprocessor = fitted(thresholds=[2.6, 1.9], min_count=1)
     assert found(preprocessor) == {
@@ -51,11 +51,11 @@ def test_words_are_joined_from_left_to_right_and_not_across_texts_or_dropped_wor
     words = np.array(preprocessor.words)
     assert set(words) == {"x_x", "y"}
     texts = ["x x x x", "x", "x X x", "x unknown x y x x", "x"]
-    found = [" ".join(words[ids]) for ids in preprocessor.ids_of(texts)]
+    found = [" ".join(words[ids]) for ids in preprocessor.encode(texts)]
     assert found == ["x_x x_x", "", "x_x", "y x_x", ""]
 
 
-def test_a_phrase_is_looked_up_however_it_is_written():
+def test_phrases_are_normalized_for_lookup():
     preprocessor = fitted(thresholds=[2, 1.9], min_count=1)
     ids = preprocessor.lookup(["New York city", "new_york_city", "NEW  YORK", "york"]).numpy()
     assert ids.tolist() == [preprocessor.words.index(word) for word in ("new_york_city",) * 2 + ("new_york",)] + [-1]
@@ -74,7 +74,7 @@ def test_saved_phrases_are_joined_again(tmp_path):
     loaded = CorpusWords()
     loaded.load(tmp_path)
     text = "new york city, new york in A"
-    ((expected,), (received,)) = (one.ids_of([text]) for one in (preprocessor, loaded))
+    ((expected,), (received,)) = (one.encode([text]) for one in (preprocessor, loaded))
     assert received.tolist() == expected.tolist() and len(received) == 3
     (tmp_path / "phrases.tsv").write_text("1\tnew\tyork\tsix\t3.3\n")
     with pytest.raises(DataError, match="phrases.tsv:1: the file is damaged: expected a pass, two words, their count"):
@@ -82,7 +82,7 @@ def test_saved_phrases_are_joined_again(tmp_path):
 
 
 def test_pairs_are_counted_across_buffers_and_the_rarest_are_pruned(monkeypatch):
-    monkeypatch.setattr(pair_counts, "_BUFFER_SIZE", 4)
+    monkeypatch.setattr(phrase_joins, "_BUFFER_SIZE", 4)
     generator = np.random.default_rng(7)
     streams = [generator.integers(-2, 4, 50, np.int32) for _ in range(5)]
     counts, few = PairCounts(), PairCounts(max_pairs=5)
@@ -123,5 +123,5 @@ def test_the_same_phrases_are_found_as_by_gensim(score, shared):
     assert found(preprocessor).keys() == model.export_phrases().keys()
     assert len(found(preprocessor)) > 100
     words = np.array(preprocessor.words)
-    for text, expected in zip(preprocessor.ids_of(texts), model[divided], strict=True):
+    for text, expected in zip(preprocessor.encode(texts), model[divided], strict=True):
         assert words[text].tolist() == expected

@@ -1,4 +1,4 @@
-"""How texts share the places of a sequence."""
+"""Packing of texts into sequences."""
 
 import itertools
 
@@ -23,7 +23,7 @@ def test_pairs_are_cut_as_the_reference_cuts_them(room):
     assert second.numpy().tolist() == [ids.count(1) for ids in expected]
 
 
-def test_special_tokens_stand_between_and_around():
+def test_special_tokens_surround_texts():
     first, second = tf.ragged.constant([[11, 12, 13], [], [14]]), tf.ragged.constant([[21], [22, 23], []])
 
     layout = Layout([first, second], max_length=6)
@@ -36,7 +36,7 @@ def test_special_tokens_stand_between_and_around():
     assert layout.is_cut.numpy().tolist() == [True, False, False]
 
 
-def test_a_batch_of_nothing_stays_one():
+def test_an_empty_batch_has_an_empty_layout():
     nothing = tf.RaggedTensor.from_row_splits(tf.constant([], tf.int32), tf.constant([0], tf.int64))
 
     assert Layout([nothing], max_length=5).fill([nothing.values], [1, 2]).to_list() == []
@@ -74,7 +74,7 @@ def test_windows_equal_the_reference(stride, first):
     assert not layout.is_cut.numpy().any()
 
 
-def test_a_long_first_text_leaves_half_of_the_room_to_windows_of_the_second():
+def test_windows_of_the_second_text_have_at_least_half_of_the_room():
     first, second = (
         tf.ragged.constant([[number] * length], row_splits_dtype=tf.int64) for number, length in ((1, 9), (2, 7))
     )
@@ -89,7 +89,7 @@ def test_a_long_first_text_leaves_half_of_the_room_to_windows_of_the_second():
 
 @pytest.mark.parametrize("first", [None, 2])
 @pytest.mark.parametrize("stride", [1, 2, 5])
-def test_the_window_with_most_context_is_that_of_google_research_bert(stride, first):
+def test_max_context_equals_google_research_bert(stride, first):
     lengths = range(30)
     last = tf.ragged.constant([list(range(length)) for length in lengths], dtype=tf.int32, row_splits_dtype=tf.int64)
     others = [] if first is None else [tf.RaggedTensor.from_tensor(tf.fill([len(lengths), first], -1))]
@@ -109,7 +109,7 @@ def test_the_window_with_most_context_is_that_of_google_research_bert(stride, fi
             assert flag == (token >= 0 and shown.index(max(shown)) == mine)
 
 
-def test_a_question_is_cut_and_leaves_the_rest_to_the_windows():
+def test_a_question_is_cut_to_max_query_length():
     first, second = (
         tf.ragged.constant([[number] * length], row_splits_dtype=tf.int64) for number, length in ((1, 9), (2, 7))
     )

@@ -1,4 +1,4 @@
-"""The SentencePiece preprocessor: its settings, its files, its sequences, and what it leaves out."""
+"""The SentencePiece preprocessor: settings, files, sequences, and excluded rows."""
 
 import json
 
@@ -33,11 +33,14 @@ def names(tokenizer, *pairs):
     features = tokenizer(fields(*pairs))
     return [
         [[token.decode() for token in row] for row in named.to_list()]
-        for named in (tokenizer.tokens_of(features["token_ids"]), tokenizer.target_tokens_of(features["target_ids"]))
+        for named in (
+            tokenizer.token_names(features["token_ids"]),
+            tokenizer.target_token_names(features["target_ids"]),
+        )
     ]
 
 
-def test_a_source_has_an_end_and_a_target_a_start_too():
+def test_sources_have_an_end_and_targets_a_start_and_an_end():
     sources, targets = names(fitted(), ("a dog", "ein Hund"), ("", ""))
     assert sources == [["▁a", "▁dog", "</s>"], ["</s>"]]
     assert targets == [["<s>", "▁ein", "▁Hund", "</s>"], ["<s>", "</s>"]]
@@ -60,7 +63,7 @@ def test_a_text_of_many_bytes_counts_as_truncated():
     assert tokenizer.truncated(given).numpy().tolist() == [True, True, False]
 
 
-def test_training_rows_of_unfit_lengths_are_left_out():
+def test_training_rows_of_unsuitable_lengths_are_excluded():
     pairs = [("a", "ein ein"), ("a", "ein ein ein"), ("a dog and a", "ein"), ("a", "\u200b"), ("a " * 6, "ein " * 6)]
     left_out = fitted(max_length=8, max_ratio=2.0).excluded(fields(*pairs)).numpy().tolist()
     assert left_out == [False, True, True, True, False]
@@ -70,7 +73,7 @@ def test_training_rows_of_unfit_lengths_are_left_out():
 
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram", "word"])
-def test_texts_come_back(model_type):
+def test_texts_round_trip(model_type):
     tokenizer = fitted(model_type=model_type, vocabulary_size=60)
     texts = ["ein Hund und", "zwei  Hunde ", "a man"]
     ids = tokenizer(fields(*(("", text) for text in texts)))["target_ids"]
@@ -81,13 +84,13 @@ def test_texts_come_back(model_type):
 def test_joint_and_separate_vocabularies():
     joint = fitted()
     apart = fitted(joint=False)
-    assert joint.tokens_of([[5, 6]]).numpy().tolist() == joint.target_tokens_of([[5, 6]]).numpy().tolist()
+    assert joint.token_names([[5, 6]]).numpy().tolist() == joint.target_token_names([[5, 6]]).numpy().tolist()
     assert names(apart, ("Hund dog", "dog Hund")) == [[["<unk>", "▁dog", "</s>"]], [["<s>", "<unk>", "▁Hund", "</s>"]]]
     assert names(joint, ("Hund dog", "Hund")) == [[["▁Hund", "▁dog", "</s>"]], [["<s>", "▁Hund", "</s>"]]]
     assert (apart.start_id, apart.end_id, tuple(apart.suppressed_ids)) == (START, END, (0, 1, 2))
 
 
-def test_its_sizes_are_stated_until_it_is_fitted_and_true_then():
+def test_sizes_are_provisional_until_fitted():
     sizes = [
         SentencePiece(vocabulary_size=500).sizes,
         SentencePiece(vocabulary_size=500, joint=False).sizes,
@@ -108,7 +111,7 @@ def test_its_sizes_are_stated_until_it_is_fitted_and_true_then():
 
 
 @pytest.mark.parametrize("joint", [True, False])
-def test_it_keeps_the_contract(tmp_path, joint):
+def test_contract(tmp_path, joint):
     settings = {"model_type": "bpe", "joint": joint, "vocabulary_size": 40}
     rows = [*ROWS, {"source": "two dogs 😀 walk a man", "target": "zwei"}, {"source": "a", "target": "ein Mann und"}]
     check_preprocessor(
@@ -183,13 +186,13 @@ def test_its_settings_can_be_read(tmp_path):
     assert (tmp_path / "sentencepiece.vocab").read_text(encoding="utf-8").startswith("<pad>\t0\n<unk>\t0\n")
 
 
-def test_unknown_words_are_counted_each_for_itself():
+def test_unknown_words_are_counted_separately():
     unknown = fitted(model_type="word").unknown(fields(("a 泵漏 水 dog cat", "ein Hund"), ("a ﬁne dog", ""), ("", "x")))
     assert unknown["source"].counted == 8 and unknown["source"].values == {"泵漏": 1, "水": 1, "cat": 1, "ﬁne": 1}
     assert (unknown["target"].counted, unknown["target"].values) == (3, {"x": 1})
 
 
-def test_each_side_is_held_against_its_own_vocabulary():
+def test_unknown_words_are_counted_by_the_vocabulary_of_each_side():
     unknown = fitted(joint=False).unknown(fields(("a Hund", "ein dog")))
     assert [unknown[name].values for name in ("source", "target")] == [{"Hund": 1}, {"dog": 1}]
 

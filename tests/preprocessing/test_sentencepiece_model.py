@@ -1,4 +1,4 @@
-"""SentencePiece models: the graph says what the reference says, and texts come back."""
+"""SentencePiece models: the graph equals the reference, and texts round trip."""
 
 import functools
 import random
@@ -52,7 +52,7 @@ def learned(model_type="bpe", **options):
 
 
 @functools.cache
-def reference_of(model):
+def describe_reference(model):
     return sentencepiece.SentencePieceProcessor(model_proto=model.content)
 
 
@@ -62,17 +62,17 @@ def learned_characters(texts, coverage):
 
 def normalized(model, text):
     """What is left of a text in which no character is unknown."""
-    return reference_of(model).normalize(text).replace("▁", " ").strip()
+    return describe_reference(model).normalize(text).replace("▁", " ").strip()
 
 
 def equals_reference(model, texts):
     """Asserts that ids, and texts made of them, are the reference's."""
     ids = model.split(texts).to_list()
-    expected = reference_of(model).encode(list(texts))
+    expected = describe_reference(model).encode(list(texts))
     for text, ours, theirs in zip(texts, ids, expected, strict=True):
         assert ours == theirs, ascii(text)
     joined = [text.decode() for text in model.join(tf.ragged.constant(ids, tf.int32, ragged_rank=1)).numpy()]
-    assert joined == reference_of(model).decode(expected)
+    assert joined == describe_reference(model).decode(expected)
     return joined
 
 
@@ -91,7 +91,7 @@ def test_the_same_texts_in_any_order_give_the_same_model(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("byte_fallback", [False, True])
-def test_it_equals_the_reference_on_nasty_texts(kind, byte_fallback):
+def test_ids_equal_the_reference_on_difficult_texts(kind, byte_fallback):
     model = learned(kind, size=400, byte_fallback=byte_fallback)
     choose = random.Random(7)
     some = ["".join(chr(choose.randrange(1, 0xD800)) for _ in range(choose.randrange(20))) for _ in range(300)]
@@ -99,7 +99,7 @@ def test_it_equals_the_reference_on_nasty_texts(kind, byte_fallback):
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_it_equals_the_reference_on_real_sentences(shared, kind):
+def test_ids_equal_the_reference_on_real_sentences(shared, kind):
     folder = shared / "multi30k"
     if not folder.is_dir():
         pytest.skip("needs Multi30k, expected in ../shared/data/multi30k beside the project")
@@ -109,34 +109,34 @@ def test_it_equals_the_reference_on_real_sentences(shared, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_known_texts_come_back(kind):
+def test_known_texts_round_trip(kind):
     model = learned(kind)
     texts = ["A man,  in a blue shirt. ", "Männer"] if kind != "word" else ["  ladder.  man", "Mann"]
     assert equals_reference(model, texts) == [normalized(model, text) for text in texts]
 
 
-def test_with_bytes_every_text_comes_back():
+def test_every_text_round_trips_with_byte_fallback():
     model = learned(size=400, byte_fallback=True)
     texts = ["😀 中文", "ѣ", "\u0301 ∞"]
     assert equals_reference(model, texts) == texts
 
 
-def test_bytes_that_are_not_utf8_are_blanks():
+def test_invalid_utf8_is_read_as_blanks():
     model = learned()
     broken = [b"Mann\xffMann", b"Mann\xe2\x82", b"\xed\xa0\x80", b"\xc0\x80Mann"]
     assert [text.decode() for text in model.join(model.split(broken)).numpy()] == ["Mann Mann", "Mann", "", "Mann"]
-    assert model.split(broken).to_list() == reference_of(model).encode(
+    assert model.split(broken).to_list() == describe_reference(model).encode(
         [text.decode(errors="replace") for text in broken]
     )
 
 
-def test_broken_sequences_of_bytes_are_joined_to_text():
+def test_incomplete_byte_sequences_are_joined_to_text():
     model = learned(size=400, byte_fallback=True)
     first = model.tokens.index("<0xF0>")
     assert model.join([[first, first + 1, model.tokens.index("a")]]).numpy()[0].decode() == "\ufffd\ufffda"
 
 
-def test_a_text_ends_where_it_becomes_a_burden():
+def test_very_long_texts_are_cut():
     model = learned("word")
     ids = model.split(["Mann " * MAX_TEXT_BYTES]).to_list()[0]
     assert ids == [model.tokens.index("▁Mann")] * (MAX_TEXT_BYTES // 5) + [1]
@@ -153,19 +153,19 @@ def test_ids_without_a_piece_are_dropped():
     assert model.join(tf.zeros([0, 3], tf.int32)).shape == [0]
 
 
-def test_an_unknown_token_is_seen():
+def test_an_unknown_token_is_decoded_visibly():
     model = learned("word")
     assert model.join(model.split(["Mann zebra Mann"])).numpy()[0].decode() == "Mann ⁇  Mann"
 
 
-def test_tokens_have_names_that_people_can_read():
+def test_tokens_have_readable_names():
     model = learned("word")
     ids = [[2, model.tokens.index("▁Mann"), 3], [1, 0, 999]]
     assert model.names(ids).numpy().tolist() == [[b"<s>", "▁Mann".encode(), b"</s>"], [b"<unk>", b"", b""]]
     assert model.names(tf.ragged.constant([[3], [], [1, 0]])).to_list() == [[b"</s>"], [], [b"<unk>", b""]]
 
 
-def test_fewer_tokens_than_asked_for_are_learned_where_there_are_no_more():
+def test_fewer_tokens_are_learned_if_there_are_no_more():
     assert len(SentencePieceModel.train(["a b"], size=8000).tokens) < 20
 
 
@@ -175,14 +175,14 @@ def test_the_vocabulary_can_be_read():
     assert len(lines) == 150
 
 
-def test_training_says_nothing(capfd):
+def test_training_prints_nothing(capfd):
     SentencePieceModel.train(TEXTS, size=100)
     with pytest.raises(ConfigError):
         SentencePieceModel.train(TEXTS, size=10)
     assert capfd.readouterr() == ("", "")
 
 
-def test_characters_need_room():
+def test_a_vocabulary_smaller_than_all_characters_is_refused():
     with pytest.raises(ConfigError) as raised:
         SentencePieceModel.train(TEXTS, size=20, key="target_vocabulary_size")
     assert raised.value.key == "target_vocabulary_size"
@@ -195,7 +195,7 @@ def test_characters_need_room():
         SentencePieceModel.train(TEXTS, size=1)
 
 
-def test_the_rarest_characters_need_not_be_known():
+def test_rare_characters_may_be_unknown():
     texts = ["a man"] * 20 + ["q"]
     assert learned_characters(texts, 1.0) - learned_characters(texts, 0.985) == {"q"}
 
@@ -212,10 +212,11 @@ def test_texts_without_words_are_refused(texts):
 def test_a_file_is_read(tmp_path):
     (tmp_path / "my.model").write_bytes(learned().content)
     assert SentencePieceModel.read(tmp_path / "my.model").tokens == learned().tokens
-    with pytest.raises(
-        DataError, match="no.model: cannot read the SentencePiece model .No such file.*Correct the path"
-    ):
+    missing = "cannot read the SentencePiece model .No such file.*"
+    with pytest.raises(DataError, match=f"no.model: {missing}Did you mean `.*my.model`"):
         SentencePieceModel.read(tmp_path / "no.model")
+    with pytest.raises(DataError, match=f"{missing}Correct the path"):
+        SentencePieceModel.read(tmp_path / "elsewhere" / "other.bin")
 
 
 @pytest.mark.parametrize("damage", ["empty", "half", "text"])
@@ -226,7 +227,7 @@ def test_a_damaged_file_is_named(tmp_path, damage):
         SentencePieceModel.read(tmp_path / "my.model")
 
 
-def test_a_model_without_our_special_tokens_is_refused(tmp_path):
+def test_a_model_without_required_special_tokens_is_refused(tmp_path):
     with open(tmp_path / "my.model", "wb") as file:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(TEXTS), model_writer=file, vocab_size=50, minloglevel=2

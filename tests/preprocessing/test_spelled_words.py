@@ -1,4 +1,4 @@
-"""Words and their spelling: numbers as published, places in texts, pairs, windows, bad input."""
+"""Words and character ids: published ids, positions, pairs, windows, and errors."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_words_are_spelled_as_published():
     np.testing.assert_array_equal(spell_eagerly(words), [published(word) for word in words])
 
 
-def test_a_text_is_between_its_marks():
+def test_texts_have_start_and_end_marks():
     words = fitted()
     assert read(words, "The Gerät.", "", "zebra The") == [
         ["<S>", "The", "Gerät", ".", "</S>"],
@@ -53,11 +53,11 @@ def test_a_text_is_between_its_marks():
     assert dense["character_ids"].shape == (2, 3, 50) and not dense["character_ids"][1, 2].numpy().any()
 
 
-def test_marks_in_a_text_are_words():
+def test_marks_in_texts_are_ordinary_words():
     assert read(fitted(), "<S>")[0][1:-1] == ["<UNK>"] * 3  # "<", "S" and ">"
 
 
-def test_the_second_text_of_a_pair_begins_as_the_first_and_the_longer_is_cut():
+def test_both_texts_have_marks_and_the_longer_is_cut():
     words = fitted(fields=("text_a", "text_b"), max_length=9)
     fields = {"text_a": tf.constant(["The rattles The The", "The", ""]), "text_b": tf.constant(["Ein Ein", "Ein", ""])}
     features = words(fields)
@@ -84,7 +84,7 @@ def test_positions_refer_to_the_original_text():
     assert features["example_rows"].numpy().tolist() == [0, 0]
 
 
-def test_sentences_are_whole_texts_with_their_marks_and_table_and_graph_spell_alike():
+def test_sentences_are_whole_texts_and_spellings_equal_the_graph():
     words = fitted(max_length=3)
     found = list(words.sentences(["The mixer rattles.", "", "zebra"]))
     assert [[words.tokens[number] for number in row] for row in found] == [

@@ -1,4 +1,4 @@
-"""The n-grams of the characters of words: short ones first, each with a number."""
+"""Character n-grams of words: order and ids."""
 
 import tensorflow as tf
 
@@ -20,11 +20,11 @@ def test_n_grams_include_the_word_boundaries():
     assert numbers("中", shortest=2) == [*hashed("<中", "中>", "<中>"), -1, -1, -1, -1, -1]
 
 
-def test_short_ones_come_first_and_long_words_leave_out_long_ones():
+def test_short_n_grams_are_first_and_long_words_lose_long_n_grams():
     expected = hashed("<wh", "whe", "her", "ere", "re>", "<whe", "wher", "here")
     assert numbers("where", longest=4) == expected
     assert numbers("") == [-1] * 8
 
 
-def test_there_are_no_more_numbers_than_buckets():
+def test_ids_are_below_the_number_of_buckets():
     assert 0 <= max(numbers("where", buckets=2)) < 2

@@ -1,4 +1,4 @@
-"""Tokens are named, and joined to the words of their texts, whatever makes them."""
+"""Labels of tokens, and words of tokens, for all tokenizers."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def words_of(labels, token_ids, mask=None):
     return [texts[place].decode() for place in firsts], told
 
 
-def test_pieces_of_words_are_joined_and_special_tokens_stand_alone():
+def test_pieces_are_joined_to_words_and_special_tokens_are_separate():
     tokenizer = WordPiece(vocabulary_size=60)
     tokenizer.fit([{"text": TEXT}] * 3)
     features = padded(tokenizer({"text": tf.constant([TEXT, "now"])}))
@@ -44,7 +44,7 @@ def test_pieces_of_words_are_joined_and_special_tokens_stand_alone():
     ],
     ids=["byte_bpe", "characters", "words"],
 )
-def test_words_of_languages_end_at_white_space(tokenizer, expected):
+def test_words_of_language_models_end_at_white_space(tokenizer, expected):
     tokenizer.fit([{"text": TEXT}])
     token_ids = tokenizer({"text": tf.constant([TEXT])})[TOKEN_IDS].to_tensor()
     words, told = words_of(source_token_labels(tokenizer), token_ids)

@@ -1,4 +1,4 @@
-"""What is unknown is counted, added up and bounded."""
+"""Counts of unknown values: sums and limits."""
 
 from collections import Counter
 
@@ -8,14 +8,14 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import MAX_VALUE_LENGTH, MAX_VALUES, Unknown
 
 
-def test_counts_of_batches_add_up_in_any_order():
+def test_counts_of_batches_can_be_added_in_any_order():
     batches = [Unknown.of(4, ["泵".encode(), b" a b "]), Unknown.of(2, ["泵".encode()]), Unknown()]
     whole = Unknown(6, 3, Counter({"泵": 2, "a b": 1}))
     assert sum(batches, Unknown()) == sum(batches[::-1], Unknown()) == whole
     assert whole.fraction == 0.5 and Unknown().fraction == 0.0
 
 
-def test_very_many_or_long_values_are_not_all_kept():
+def test_many_or_long_values_are_truncated():
     many = Unknown.of(9, [b"word %d" % number for number in range(2 * MAX_VALUES)])
     often = Unknown.of(9, [b"x" * 1000] * 2 + [b"other"] * 3)
     both = many + often
@@ -23,6 +23,6 @@ def test_very_many_or_long_values_are_not_all_kept():
     assert both.values.most_common(2) == [("other", 3), ("x" * MAX_VALUE_LENGTH, 2)]
 
 
-def test_by_default_nothing_can_be_unknown():
+def test_by_default_there_are_no_unknown_values():
     assert Preprocessor().unknown({"text": tf.constant(["a"])}) == {}
     assert Preprocessor().unknown_remedy == ""

@@ -1,4 +1,4 @@
-"""Vocabularies: read with care, learned repeatably."""
+"""WordPiece vocabularies: validation of files, and reproducible training."""
 
 import pytest
 import tensorflow as tf
@@ -40,7 +40,7 @@ def test_case_is_kept_on_request():
 
 
 @pytest.mark.parametrize("size", [6, 10, 30, 40])
-def test_no_more_is_learned_than_asked_for(size):
+def test_the_vocabulary_size_is_a_maximum(size):
     tokens = learn(TEXTS, size=size)
 
     assert len(tokens) <= size
@@ -54,18 +54,18 @@ def test_tokens_can_be_read_back(tmp_path):
     assert Vocabulary.read(tmp_path / "vocab.txt").tokens == tokens
 
 
-def test_words_too_long_to_be_known_teach_nothing():
+def test_too_long_words_are_ignored_in_training():
     assert not any("x" in token for token in learn(["x" * 101, "a"]))
     assert all(len(token.encode()) <= 258 for token in learn(["\U0001f600" * 100] * 9, size=500))
 
 
 @pytest.mark.parametrize("texts", [[], ["", " \u200b"]])
-def test_no_words_are_no_vocabulary(texts):
+def test_training_without_words_is_refused(texts):
     with pytest.raises(DataError, match="no words to learn a vocabulary from"):
         learn(texts)
 
 
-def test_capitals_are_seen():
+def test_capitals_are_detected():
     assert not Vocabulary((*SPECIAL_TOKENS, "<S>", "a", "##b")).has_capitals
     assert Vocabulary((*SPECIAL_TOKENS, "The")).has_capitals
 
@@ -113,7 +113,7 @@ def test_the_padding_token_may_have_any_id(tmp_path):
     assert batch["padding_mask"].numpy().tolist() == [[True] * 4, [True] * 3 + [False]]
 
 
-def test_lines_end_as_they_like_and_only_at_line_feeds(tmp_path):
+def test_lines_end_at_line_feeds_with_or_without_carriage_returns(tmp_path):
     (tmp_path / "vocab.txt").write_bytes("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n\u2028".encode())
 
     assert Vocabulary.read(tmp_path / "vocab.txt").tokens == ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "\u2028")

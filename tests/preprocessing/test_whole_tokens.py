@@ -1,4 +1,4 @@
-"""Characters and words as tokens: all of a text comes back, and what no training text had is unknown."""
+"""Character and word tokens: round trip, and unknown tokens."""
 
 import pytest
 import tensorflow as tf
@@ -22,22 +22,22 @@ def names(tokenizer, text):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_keeps_the_contract_of_preprocessors(kind, tmp_path):
+def test_preprocessor_contract(kind, tmp_path):
     check_preprocessor(fitted(kind, max_length=20), kind(), ROWS, folder=tmp_path)
 
 
-def test_every_character_is_a_token_and_the_rest_is_unknown():
+def test_characters_of_training_texts_are_tokens_and_others_unknown():
     tokenizer = fitted(CharacterTokens, [{"text": "né\n"}])
     assert sorted(tokenizer.tokens) == sorted([UNKNOWN, END, "n", "é", "\n"])
     assert names(tokenizer, "énx\n") == ["é", "n", UNKNOWN, "\n"]
 
 
-def test_words_are_divided_by_blanks_and_line_ends():
+def test_words_are_split_at_blanks_and_line_ends():
     assert names(fitted(WordTokens), " to  be\n , why") == ["to", "be", ",", UNKNOWN]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_texts_come_back(kind):
+def test_texts_round_trip(kind):
     tokenizer = fitted(kind)
     texts = [row["text"] for row in ROWS] + [""]
     ids = tokenizer.split(tf.constant(texts))
@@ -49,7 +49,7 @@ def test_texts_come_back(kind):
 def test_token_bytes_join_to_the_text():
     for kind, text in ((CharacterTokens, b"to be or not"), (WordTokens, b" to be or not")):
         tokenizer = fitted(kind)
-        (ids,) = tokenizer.ids_of([text.decode()])
+        (ids,) = tokenizer.encode([text.decode()])
         assert b"".join(tokenizer.token_bytes[number] for number in ids) == text
 
 
@@ -61,12 +61,12 @@ def test_the_most_frequent_words_are_kept():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_text_cannot_say_that_it_ends(kind):
+def test_the_end_token_is_not_parsed_in_texts(kind):
     tokenizer = fitted(kind, [{"text": "a <eos> <eos> <eos>"}])
     assert tokenizer.end_id not in tokenizer.split(tf.constant(["a <eos> b"])).to_list()[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_any_text_there_are_no_tokens(kind):
+def test_fitting_without_text_is_refused(kind):
     with pytest.raises(DataError, match="there is no text to list the tokens of"):
         fitted(kind, [{"text": ""}])

@@ -1,4 +1,4 @@
-"""Entities begin and end where words do, whatever the labels; scripts without spaces stay as they are labelled."""
+"""Alignment of entities to words; labels of scripts without spaces are unchanged."""
 
 import re
 
@@ -82,7 +82,7 @@ def test_no_entity_starts_or_ends_inside_a_word():
                 assert core in bounds or not core
 
 
-def test_a_row_is_labelled_as_it_is_alone():
+def test_alignment_does_not_depend_on_the_batch():
     labelled = [
         ("Soviet-era", [LOC, OUTSIDE, OUTSIDE]),
         ("-", [IN_LOC]),

@@ -1,11 +1,11 @@
-"""Counts of words: exact, and where there are too many different ones still those of frequent words."""
+"""Counts of words: exact, and with pruning exact for frequent words."""
 
 import gzip
 
 import numpy as np
 import pytest
 
-from tfattn.preprocessing.corpus_counts import count, count_with_phrases
+from tfattn.preprocessing.corpus import count, count_with_phrases
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.word_characters import Rules
 from tfattn.preprocessing.word_counts import NumberedWords, WordCounts, most_frequent
@@ -47,7 +47,7 @@ def test_a_pruned_word_gets_a_new_id():
     assert set(counted.index_map(["a"], others=-1).tolist()[1:]) == {-1}
 
 
-def test_phrases_and_words_are_counted_alike():
+def test_phrases_and_words_are_counted_together():
     texts = [" ".join(text) for text in TEXTS]
     plain = count(iter(texts), str.split)
     none = Phrases(thresholds=[1e9])

@@ -1,4 +1,4 @@
-"""Streams of numbers: whole texts, however they were divided on the way, and the same whenever they are read."""
+"""Streams of word ids: whole texts, independent of passages, repeatable."""
 
 import numpy as np
 import pytest
@@ -20,18 +20,18 @@ def divided(request, monkeypatch):
     return list(encode_streams(iter(TEXTS), str.split, numbers))
 
 
-def test_streams_hold_whole_texts_and_words_that_are_dropped_leave_no_trace(divided):
+def test_streams_have_whole_texts_without_dropped_words(divided):
     assert all(stream.dtype == np.int32 and stream[-1] == END_OF_TEXT for stream in divided)
     assert sum(np.count_nonzero(stream == DROPPED) for stream in divided) == 20
     expected = [[int(word) for word in text.split() if word != "-1"] for text in TEXTS]
     assert [ids.tolist() for stream in divided for ids in split_stream(stream)] == expected
 
 
-def test_no_texts_are_no_stream():
+def test_no_texts_give_no_stream():
     assert list(encode_streams([], str.split, numbers)) == []
 
 
-def test_a_file_gives_the_streams_again_under_other_numbers(divided):
+def test_a_file_returns_renumbered_streams(divided):
     with StreamFile() as file:
         for stream in divided:
             file.append(stream)

@@ -1,4 +1,4 @@
-"""The WordPiece preprocessor: its settings, its files, its answers."""
+"""The WordPiece preprocessor: settings, files and features."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_a_pair_has_two_segments_and_the_longer_is_cut_first(write_vocabulary):
     assert tokenizer.truncated(fields).numpy().tolist() == [True, False, False]
 
 
-def test_offsets_are_characters_of_the_text_as_it_came(write_vocabulary):
+def test_offsets_are_characters_of_the_original_text(write_vocabulary):
     tokenizer = fitted(write_vocabulary("cafe", "中", "mix", "##er"))
     text = "\u200bCafe\u0301 中 \U0001f600 mi\u00adxer"
 
@@ -98,20 +98,20 @@ def test_special_tokens_in_a_text_are_text(write_vocabulary):
     assert read(tokenizer, "[MASK] [SEP]") == [["[CLS]", "[", "mask", "]", "[", "sep", "]", "[SEP]"]]
 
 
-def test_words_may_have_a_hundred_characters_of_any_size(write_vocabulary):
+def test_words_may_have_a_hundred_characters_of_any_byte_length(write_vocabulary):
     tokenizer = fitted(write_vocabulary("\U00010400".lower(), "##" + "\U00010400".lower()))
 
     assert len(read(tokenizer, "\U00010400" * 100)[0]) == 102
     assert read(tokenizer, "\U00010400" * 101) == [["[CLS]", "[UNK]", "[SEP]"]]
 
 
-def test_bytes_that_are_not_utf8_are_dropped(write_vocabulary):
+def test_invalid_utf8_is_dropped(write_vocabulary):
     tokenizer = fitted(write_vocabulary("ab"))
 
     assert read(tokenizer, b"a\xffb \xe2\x82 \xed\xa0\x80") == [["[CLS]", "ab", "[SEP]"]]
 
 
-def test_words_that_become_unknown_are_counted_in_the_whole_text(write_vocabulary):
+def test_unknown_words_are_counted_in_the_untruncated_text(write_vocabulary):
     tokenizer = fitted(write_vocabulary("a", "b", "##b"), fields=("text_a", "text_b"), max_length=5)
 
     texts = ["a abb 泵漏 ab", "", "Zebra a", "a" * 101 + b"\xff".decode("latin-1")]
@@ -136,13 +136,13 @@ def test_case_folding_follows_the_vocabulary_by_default(write_vocabulary):
     assert read(fitted(cased, strip_accents=True), "Mixer \u00e9") == [["[CLS]", "Mixer", "e", "[SEP]"]]
 
 
-def test_a_vocabulary_is_learned_from_the_rows():
+def test_a_vocabulary_is_trained_on_the_rows():
     assert read(fitted(), "the MIXER gerat") == [["[CLS]", "the", "mixer", "g", "##er", "##at", "[SEP]"]]
     assert len(fitted(vocabulary_size=20).tokens) == 20
 
 
 @pytest.mark.parametrize("fields", [("text",), ("text_a", "text_b")])
-def test_it_keeps_the_contract(tmp_path, write_vocabulary, fields):
+def test_contract(tmp_path, write_vocabulary, fields):
     vocabulary = write_vocabulary("Mix", "##er", "rattle", "##s", "e", "中")
     rows = [dict.fromkeys(fields, text) for text in ("Mixer \u00c9\u200b rattles", "Mix", "\u4e2d" * 3)]
     for number, settings in enumerate([{}, {"max_length": 6, "strip_accents": True, "lower_case": False}]):
@@ -156,7 +156,7 @@ def test_it_keeps_the_contract(tmp_path, write_vocabulary, fields):
 
 
 @pytest.mark.parametrize("what", ["words", "pieces"])
-def test_it_keeps_the_contract_when_it_locates(tmp_path, write_vocabulary, what):
+def test_contract_with_locations(tmp_path, write_vocabulary, what):
     tokenizer = fitted(write_vocabulary("mix", "##er", "中"), fields=("question", "context"), max_length=9)
     tokenizer.locate(what)
     rows = [{"question": text, "context": text} for text in ("Mixer \u00c9\u200b rattles", "Mix ")]
@@ -184,7 +184,7 @@ def test_damaged_settings_are_refused(tmp_path, damage):
         WordPiece().load(tmp_path)
 
 
-def test_another_treatment_of_characters_is_refused(tmp_path):
+def test_another_tokenizers_treatment_of_characters_is_refused(tmp_path):
     fitted().save(tmp_path)
     path = tmp_path / "tokenizer_config.json"
     changed = {**json.loads(path.read_text()), "characters_sha256": "0", "tokenizers_version": "0.0.1"}
@@ -203,7 +203,7 @@ def test_another_treatment_of_characters_is_refused(tmp_path):
         ({"max_length": 4, "fields": ("a", "b")}, "max_length", "expected at least 5"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings, key, message):
+def test_impossible_settings_are_refused(settings, key, message):
     with pytest.raises(ConfigError) as raised:
         WordPiece(**settings)
 
@@ -223,20 +223,20 @@ def test_fitting_errors_are_reported():
         WordPiece()({"text": tf.constant(["a"])})
 
 
-def test_its_sizes_are_stated_until_it_is_fitted_and_true_then(write_vocabulary):
+def test_sizes_are_provisional_until_fitted(write_vocabulary):
     tokenizer = WordPiece(vocabulary=write_vocabulary("a", "b"), vocabulary_size=500)
     assert tokenizer.sizes == {"vocabulary_size": 500}
     tokenizer.fit(ROWS)
     assert tokenizer.sizes == {"vocabulary_size": 7}
 
 
-def test_it_names_the_file_that_it_reads():
+def test_files_lists_the_vocabulary():
     assert [WordPiece(vocabulary=name).files for name in ("train", "pretrained")] == [[], []]
     assert WordPiece(vocabulary="some/vocab.txt").files == [Path("some/vocab.txt")]
 
 
 @pytest.mark.parametrize(("stated", "adopted"), [(None, "mixer"), (False, "Mixer"), (True, "mixer")])
-def test_it_adopts_a_vocabulary_but_keeps_stated_settings(write_vocabulary, stated, adopted):
+def test_adopted_vocabularies_keep_stated_settings(write_vocabulary, stated, adopted):
     vocabulary = Path(write_vocabulary("Mixer", "mixer"))
     tokenizer = WordPiece(vocabulary="pretrained", lower_case=stated)
     assert tokenizer.needs_pretrained
@@ -247,7 +247,7 @@ def test_it_adopts_a_vocabulary_but_keeps_stated_settings(write_vocabulary, stat
     assert read(tokenizer, "Mixer") == [["[CLS]", adopted, "[SEP]"]]
 
 
-def test_it_folds_accents_as_the_adopted_model_does(write_vocabulary):
+def test_adopted_accent_settings_are_used(write_vocabulary):
     vocabulary = Path(write_vocabulary("élan", "elan"))
     for strip_accents, read_as in ((False, "élan"), (True, "elan"), (None, "elan")):
         tokenizer = WordPiece(vocabulary="pretrained")

@@ -1,4 +1,4 @@
-"""Words, held against the reference on every character there is."""
+"""Words: equal to the reference on every character."""
 
 import pytest
 import tensorflow as tf
@@ -39,7 +39,7 @@ def test_no_word_crosses_two_texts():
     assert words_of(texts, lower_case=True, strip_accents=True) == [["ab"], [], ["cd"], [], [], ["ef"], [], []]
 
 
-def test_no_texts_have_no_words():
+def test_no_texts_give_no_words():
     words = split(tf.constant([], tf.string), Characters(lower_case=True, strip_accents=True))
 
     assert words.row_splits.numpy().tolist() == [0]

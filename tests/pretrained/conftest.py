@@ -47,7 +47,7 @@ def features() -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def tiny() -> Bert:
-    """Every weight of it differs from every other, norms and biases too."""
+    """Return a BERT whose weights are all different, including norms and biases."""
     bert = Bert(**SIZES, initializer_range=0.3)
     draw = np.random.default_rng(0)
     for weight in bert.weights:
@@ -58,7 +58,7 @@ def tiny() -> Bert:
 
 @pytest.fixture
 def original(tiny) -> dict[str, np.ndarray]:
-    """Its weights under the names of google-research/bert, each spelled out here, not derived."""
+    """Return its weights under the names of google-research/bert, listed explicitly."""
     value = {v.path.removeprefix("bert/"): keras.ops.convert_to_numpy(v) for v in tiny.weights}
     names = {
         "embeddings/word_embeddings": value["embeddings/token/embeddings"],
@@ -86,7 +86,7 @@ def original(tiny) -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """A folder with a vocabulary, to add a configuration and weights to."""
+    """Return a folder with a vocabulary, for a configuration and weights."""
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
     return tmp_path
 
@@ -97,13 +97,13 @@ def write_config(folder: Path, name: str = "config.json", **changes) -> None:
 
 @pytest.fixture
 def config():
-    """Writes a configuration into a folder."""
+    """Return a function that writes a configuration into a folder."""
     return write_config
 
 
 @pytest.fixture
 def same_weights():
-    """Whether two models hold equal weights under equal names."""
+    """Return a function that compares the weights of two models by name."""
 
     def check(one: keras.Model, other: keras.Model) -> None:
         for a, b in zip(one.weights, other.weights, strict=True):

@@ -1,4 +1,4 @@
-"""Tiny decoders with random weights, and folders of them in the published formats, every name spelled out."""
+"""Tiny decoders with random weights, and folders of them in the published formats."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from benchmarks import peers
 from tfattn.models.gpt import Gpt
-from tfattn.preprocessing.byte_characters import CHARACTERS
+from tfattn.preprocessing.byte_vocabulary import CHARACTERS
 
 MERGES = [("p", "u"), ("pu", "m"), ("pum", "p"), ("Ġ", "pump"), ("1", "9"), ("Ġ", "t")]
 END = "<|endoftext|>"
@@ -37,7 +37,7 @@ IDS = np.random.default_rng(1).integers(0, len(TOKENS), size=(2, 9)).astype("int
 
 
 def random_gpt(**changes) -> Gpt:
-    """Every weight of it differs from every other, norms and biases too."""
+    """Return a decoder whose weights are all different, including norms and biases."""
     gpt, draw = Gpt(**{**SIZES, **changes}), np.random.default_rng(0)
     for weight in gpt.weights:
         if "seed" not in weight.path:
@@ -46,7 +46,7 @@ def random_gpt(**changes) -> Gpt:
 
 
 def values_of(gpt: Gpt) -> dict[str, np.ndarray]:
-    """Its weights by their paths."""
+    """Return the weights of a model by path."""
     return {v.path.removeprefix("gpt/"): keras.ops.convert_to_numpy(v) for v in gpt.weights if "seed" not in v.path}
 
 
@@ -55,7 +55,7 @@ def logits(gpt: Gpt, ids: np.ndarray = IDS) -> np.ndarray:
 
 
 def llama_names(gpt: Gpt, outer: dict[str, str], block: str, parts: dict[str, str]) -> dict[str, np.ndarray]:
-    """The weights of a Llama under other names, its linear layers as (outputs, inputs)."""
+    """Return the weights of a Llama under other names, with linear layers as (outputs, inputs)."""
     value = values_of(gpt)
     found = {outer["token"]: value["token/embeddings"], outer["norm"]: value["norm/gamma"]}
     if not gpt.tied:
@@ -227,7 +227,7 @@ def write_gguf(path: Path, gpt: Gpt, *, quantization: str = "F32", without: str 
 
 
 def logits_of_transformers(kind: str, folder: Path, tmp_path: Path, ids: np.ndarray = IDS) -> np.ndarray:
-    """Run a model of transformers on a folder, in a process of its own."""
+    """Run a model of transformers on a folder in a separate process."""
     if not peers.has_transformers():
         pytest.skip("needs torch and transformers, to compare with; TORCH_PYTHON may name a Python that has them")
     np.save(tmp_path / "ids.npy", ids.astype("int64"))

@@ -1,4 +1,4 @@
-"""Folders that look like exports, as far as weights are read from them."""
+"""Minimal folders of exports, for reading weights."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,17 +19,17 @@ def write_export(
     without: str = "nothing",
     **settings,
 ) -> Path:
-    """Writes a version's folder.
+    """Write the folder of a version.
 
     Args:
-        folder: to be made.
-        model: whose weights it has.
-        tokens: of the vocabulary.
-        name: the model's in the catalog.
-        preprocessor: what made the tokens, by its name in the catalog.
-        columns: of the training file, by field.
-        without: the weights whose names hold this are left out.
-        settings: changes to those of the tokenizer.
+        folder: the new folder.
+        model: the model with the weights.
+        tokens: the tokens of the vocabulary.
+        name: the catalog name of the model.
+        preprocessor: the catalog name of the preprocessor.
+        columns: the columns of the training file, by field.
+        without: weights whose names contain this text are omitted.
+        settings: changed settings of the tokenizer.
     """
     (folder / "variables").mkdir(parents=True)
     weights = [weight for weight in model.weights if "seed" not in weight.path and without not in weight.path]

@@ -1,4 +1,4 @@
-"""ELMo in AllenNLP's files: what a plain reading of its formulas gives for random weights, and files that are wrong."""
+"""ELMo in AllenNLP's files: equality with the formulas for random weights, and invalid files."""
 
 import json
 
@@ -141,7 +141,7 @@ def test_unsupported_options_are_refused(tmp_path, options, told):
         pretrained.open(tmp_path).sizes()
 
 
-def test_a_tensor_that_is_missing_is_named(tmp_path):
+def test_missing_tensors_are_named(tmp_path):
     write(tmp_path, without=["CNN_proj/b_proj"])
     source = pretrained.open(tmp_path)
     elmo = Elmo(**source.sizes())

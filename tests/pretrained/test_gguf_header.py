@@ -1,4 +1,4 @@
-"""Headers of GGUF: what is damaged or asks for too much is one message, and takes no memory."""
+"""GGUF headers: damaged or oversized headers give an error without allocation."""
 
 import struct
 import tracemalloc
@@ -101,7 +101,7 @@ def test_damaged_or_oversized_headers_are_refused(tmp_path, content, message):
         _with_little_memory(path)
 
 
-def test_every_beginning_of_a_file_is_refused(tmp_path):
+def test_truncated_files_are_refused(tmp_path):
     whole = padded(head([value("x", 9, array(8, 2, text("ab") + text("c")))], [tensor()]))
     path = tmp_path / "a.gguf"
     for length in range(len(whole)):

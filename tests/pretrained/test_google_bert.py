@@ -37,7 +37,7 @@ def test_import(write, tiny, same_weights):
     assert "global_step" in report.unused
 
 
-def test_its_gelu_is_by_tanh(write):
+def test_gelu_is_the_tanh_approximation(write):
     sizes = pretrained.open(write()).sizes()
     assert sizes["activation"] == "gelu_approximate"
     assert sizes["layer_norm_epsilon"] == 1e-12

@@ -55,11 +55,9 @@ def test_equals_transformers(tmp_path, tied):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rope_parameters": {"rope_theta": 1.0, "rope_type": "llama3"}}, "expected rope_type to be default"),
-        ({"rope_scaling": {"type": "linear"}}, "expected rope_scaling to be None"),
-        ({"head_dim": 16}, "expected head_dim to be 8, received 16"),
-        ({"attention_bias": True}, "expected attention_bias to be False"),
-        ({"num_attention_heads": 0}, "expected num_heads to be an integer above 0, received 0"),
+        ({"rope_parameters": {"rope_theta": 1.0, "rope_type": "longrope"}}, "expected rope_type to be default"),
+        ({"head_dim": 16}, "o_proj.weight: the sizes differ from the tensors"),
+        ({"num_attention_heads": 0}, "expected num_heads to be an integer > 0, received 0"),
         ({"intermediate_size": 2**40}, "gate_proj.weight, .*up_proj.weight: the sizes differ from the tensors"),
     ],
 )
@@ -69,8 +67,55 @@ def test_unsupported_or_oversized_models_are_refused(tmp_path, changes, message)
         weights.sizes()
 
 
-def test_weights_in_several_files_are_refused(tmp_path):
+FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
+
+
+def in_two_files(folder):
+    """Divide the weights of a folder into two files with an index."""
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    files = {name: FIRST if number < 7 else SECOND for number, name in enumerate(tensors)}
+    for file in (FIRST, SECOND):
+        save_file({name: tensors[name] for name in tensors if files[name] == file}, folder / file)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": files}))
+
+
+def test_weights_in_several_files(tmp_path, same_weights):
+    gpt = decoders.random_gpt(**decoders.LLAMA)
+    whole = pretrained.open(decoders.write_llama(tmp_path, gpt))
+    fingerprint = whole.fingerprint()
+    in_two_files(tmp_path)
+    weights = pretrained.open(tmp_path)
+    loaded = Gpt(**weights.sizes())
+    assert weights.load_into(loaded).unused == []
+    same_weights(loaded, gpt)
+    seen = {fingerprint, weights.fingerprint()}
+    (tmp_path / SECOND).write_bytes((tmp_path / SECOND).read_bytes() + b"x")
+    assert pretrained.open(tmp_path).fingerprint() not in seen and len(seen) == 2
+
+
+def _remove(folder, name):
+    (folder / name).unlink()
+
+
+def _map_all(folder, file):
+    path = folder / "model.safetensors.index.json"
+    names = json.loads(path.read_text())["weight_map"]
+    path.write_text(json.dumps({"weight_map": dict.fromkeys(names, file)}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: _remove(folder, SECOND), f"expected {SECOND}, received {FIRST}. Download all files that"),
+        (lambda folder: _remove(folder, "model.safetensors.index.json"), "Files in parts need their index, model.saf"),
+        (lambda folder: _map_all(folder, FIRST), f"{FIRST}: the file lacks tensors that the index lists: expected mod"),
+        (lambda folder: _map_all(folder, "../other.safetensors"), "a file is missing: expected ../other.safetensors"),
+    ],
+)
+def test_incomplete_weights_in_several_files_are_refused(tmp_path, change, message):
     folder = decoders.write_llama(tmp_path, decoders.random_gpt(**decoders.LLAMA))
-    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
-    with pytest.raises(CheckpointError, match="received model-00001-of-00002.safetensors. Save .* again .*in one file"):
+    in_two_files(folder)
+    change(folder)
+    with pytest.raises(CheckpointError, match=message):
         pretrained.open(folder).sizes()

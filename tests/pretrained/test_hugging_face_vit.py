@@ -93,7 +93,7 @@ def test_import(tmp_path, tiny, same_weights, prefix):
     assert "pixel_mean" not in weights.sizes()
 
 
-def test_how_pixels_are_scaled_is_read(tmp_path, tiny):
+def test_pixel_normalization_is_read(tmp_path, tiny):
     folder = write(tmp_path, torch_names(tiny))
     (folder / "preprocessor_config.json").write_text(json.dumps(PIXELS))
     model = Vit(**pretrained.open(folder).sizes())
@@ -106,7 +106,7 @@ def test_how_pixels_are_scaled_is_read(tmp_path, tiny):
         pretrained.open(folder).sizes()
 
 
-def test_equals_transformers_and_so_does_a_model_of_larger_images(tmp_path):
+def test_equals_transformers_also_for_larger_images(tmp_path):
     if not peers.has_transformers():
         pytest.skip("needs torch and transformers, to compare with; TORCH_PYTHON may name a Python that has them")
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
@@ -150,7 +150,7 @@ def test_unsupported_settings_are_refused(tmp_path, tiny, changes, message):
         pretrained.open(write(tmp_path, torch_names(tiny), **changes)).sizes()
 
 
-def test_missing_and_misshapen_tensors_leave_the_model_as_it_was(tmp_path, tiny, same_weights):
+def test_missing_and_mismatched_tensors_leave_the_model_unchanged(tmp_path, tiny, same_weights):
     tensors = torch_names(tiny)
     del tensors["layernorm.bias"]
     weights = pretrained.open(write(tmp_path, tensors))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfattn import pretrained
-from tfattn.errors import CheckpointError
+from tfattn.errors import CheckpointError, ConfigError
 from tfattn.models.bert import Bert
 from tfattn.tasks.masked_lm import MaskedLm
 
@@ -29,14 +29,15 @@ def backbone(keras_hub):
 
 
 @pytest.fixture
-def preset(keras_hub, backbone, folder):
-    backbone.save_to_preset(folder)
+def preset(request, keras_hub, backbone, folder):
+    backbone.save_to_preset(folder, max_shard_size=getattr(request, "param", 10))  # in GB
     vocabulary = (folder / "vocab.txt").read_text().split()
     keras_hub.models.BertTokenizer(vocabulary=vocabulary, lowercase=True).save_to_preset(folder)
     (folder / "vocab.txt").unlink()
     return folder
 
 
+@pytest.mark.parametrize("preset", [10, 3e-6], indirect=True, ids=["one file", "shards"])
 def test_equals_keras_hub(preset, backbone, features):
     weights = pretrained.open(preset)
     bert = Bert(**weights.sizes())
@@ -86,7 +87,22 @@ def test_missing_tensor(preset):
         weights.load_into(Bert(**weights.sizes()))
 
 
-def test_a_dataset_that_points_elsewhere_counts_as_missing(preset, tmp_path):
+@pytest.mark.parametrize("preset", [3e-6], indirect=True)
+def test_shards_are_files_of_the_folder(preset):
+    weights = pretrained.open(preset)
+    assert len(weights.digests) > 1 and all(name.startswith("model_0") for name in weights.digests)
+    bert = Bert(**weights.sizes())
+    index = (preset / "model.weights.json").read_text()
+    shard = sorted(preset.glob("model_*.h5"))[-1]
+    shard.unlink()
+    with pytest.raises(CheckpointError, match=f"a file is missing: expected {shard.name}"):
+        weights.load_into(bert)
+    (preset / "model.weights.json").write_text(index.replace(shard.name, "../other/a.weights.h5"))
+    with pytest.raises(ConfigError, match=r"model.weights.json: the index names files .* \.\./other/a.weights.h5"):
+        weights.load_into(bert)
+
+
+def test_external_datasets_are_treated_as_missing(preset, tmp_path):
     (tmp_path / "secret").write_bytes(bytes(32))
     with h5py.File(preset / "model.weights.h5", "a") as file:
         del file["layers/dense/vars/1"]

@@ -45,12 +45,12 @@ def test_equals_keras_hub(preset, backbone):
     np.testing.assert_allclose(logits(gpt), expected, atol=1e-4)
 
 
-def test_its_tokens(preset):
+def test_tokens_are_those_of_the_file(preset):
     read = pretrained.open(preset).tokenization()
     assert (read["vocabulary"].tokens, read["pattern"], read["end_token"]) == (TOKENS[:-2], "gpt2", END)
 
 
-def test_sizes_that_ask_for_too_much(preset):
+def test_oversized_models_are_refused(preset):
     config = json.loads((preset / "config.json").read_text())
     config["config"]["hidden_dim"] = 2**40
     (preset / "config.json").write_text(json.dumps(config))
@@ -58,7 +58,7 @@ def test_sizes_that_ask_for_too_much(preset):
         pretrained.open(preset).sizes()
 
 
-def test_what_the_format_has_no_place_for_is_missing(preset):
+def test_variables_without_a_tensor_name_are_missing(preset):
     weights = pretrained.open(preset)
     for changes in ({"tied": False}, {"qk_norm": True}):
         with pytest.raises(CheckpointError, match="tensors are missing"):

@@ -1,6 +1,7 @@
 """Finding published weights."""
 
 import importlib.util
+import json
 import subprocess
 import sys
 
@@ -28,16 +29,39 @@ def test_a_package_that_is_not_installed(monkeypatch):
 
 
 def test_no_such_folder(tmp_path):
-    with pytest.raises(ConfigError, match="expected a folder, a GGUF file, or one of minilm, smollm2, .*nowhere"):
+    expected = "expected a folder, a GGUF file, or one of minilm, .*hf://OWNER/NAME, keras://PRESET, received .*nowhere"
+    with pytest.raises(ConfigError, match=expected):
         pretrained.open(tmp_path / "nowhere")
 
 
 def test_an_unknown_format_lists_the_known_formats(tmp_path):
-    (tmp_path / "config.json").write_text('{"model_type": "t5"}')
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigError, match="model_type bert, .*BertBackbone, .*bert_config.json.*received config.json"):
         pretrained.open(tmp_path)
     with pytest.raises(ConfigError, match="config.json: no known format of pretrained weights.*received a file"):
         pretrained.open(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            {"model_type": "bert_generation"},
+            "expected model_type .*bert, .* The nearest is `bert`",
+        ),
+        ({"model_type": "bloom", "architectures": ["BloomForCausalLM"]}, "received bloom. The nearest is `llama`"),
+        ({"model_type": "beit", "architectures": ["BeitForImageClassification"]}, "The nearest is `vit`"),
+        (
+            {"class_name": "BertBackbones"},
+            "The nearest is `BertBackbone`",
+        ),
+        ({"class_name": "Sam3"}, "expected class_name BertBackbone, .*, received Sam3$"),
+    ],
+)
+def test_an_unsupported_architecture_names_the_nearest_supported(tmp_path, config, message):
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ConfigError, match=f"the architecture is not supported: .*{message}"):
+        pretrained.open(tmp_path)
 
 
 def test_a_configuration_that_is_not_json(tmp_path):

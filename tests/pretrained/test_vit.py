@@ -22,6 +22,16 @@ def test_midpoints_of_a_line_are_means():
     np.testing.assert_allclose((doubled[8:24:2] + doubled[9:25:2]) / 2, np.arange(4, 12), atol=1e-5)
 
 
+def test_a_smaller_grid_may_be_antialiased():
+    striped = np.resize([1.0, -1.0], 16)[:, None]
+    plain, antialiased = (resize_grid(striped, (1, 16), (1, 4), antialiases=flag)[:, 0] for flag in (False, True))
+    assert np.abs(antialiased).max() < 0.1 * np.abs(striped).max() and np.abs(plain).max() < 1e-6
+    one_sided = np.resize([1.0, 0.0, 0.0, 0.0], 16)[:, None]
+    means = resize_grid(one_sided, (1, 16), (1, 4), antialiases=True)[:, 0]
+    np.testing.assert_allclose(means[1:3], 0.25, atol=0.03)
+    np.testing.assert_allclose(resize_grid(TABLE, (3, 4), (3, 4), antialiases=True), TABLE, atol=1e-6)
+
+
 def test_rows_and_columns_are_independent():
     upright = TABLE.reshape(3, 4, 5).swapaxes(0, 1).reshape(12, 5)
     one = resize_grid(TABLE, (3, 4), (6, 5)).reshape(6, 5, 5)

@@ -97,7 +97,7 @@ def test_the_engine_and_work_folder_do_not_change_the_data_id():
     assert ids(CLASSIFIER, "data.engine={name: local, processes: 1}", "data.work_folder=gs://bucket") == ids(CLASSIFIER)
 
 
-def test_other_weights_change_the_run_id_alone():
+def test_other_weights_change_only_the_run_id():
     run, prepared = ids(CLASSIFIER)
     write("published/model.safetensors", "4")
     other_run, other_prepared = ids(CLASSIFIER)
@@ -131,7 +131,7 @@ def test_the_path_of_pretrained_files_does_not_change_fingerprints():
 
 
 @pytest.mark.parametrize("changed", ["mine/models.py", "mine/layers.py"])
-def test_changed_code_of_a_model_changes_the_run_id_alone(plugins, changed):
+def test_changed_code_of_a_model_changes_only_the_run_id(plugins, changed):
     run, prepared = ids(CLASSIFIER, "model.name=mine")
     append(changed)
     other_run, other_prepared = ids(CLASSIFIER, "model.name=mine")
@@ -142,6 +142,14 @@ def test_changed_code_of_a_source_changes_the_data_id(plugins):
     prepared = ids(CLASSIFIER, "data.source.name=mine")[1]
     append("mine_too.py")
     assert ids(CLASSIFIER, "data.source.name=mine")[1] != prepared
+
+
+def test_changed_code_of_one_of_several_sources_changes_the_data_id(plugins):
+    own = "{name: mine, path: rows.csv, fields: {text: words, label: kind}}"
+    several = f"data.source={{name: several, sources: {{own: {own}}}}}"
+    prepared = ids(CLASSIFIER, several)[1]
+    append("mine_too.py")
+    assert ids(CLASSIFIER, several)[1] != prepared
 
 
 def test_unused_plugins_do_not_change_ids(plugins):
@@ -184,7 +192,9 @@ def test_code_of_later_stages_changes_their_inputs(monkeypatch, part, evaluates)
 
 
 def test_other_targets_and_examples_change_the_data_id(monkeypatch):
-    write("mine_targets.py", "from tfattn.data.class_targets import Classes\n\nclass Mine(Classes):\n    pass\n")
+    write(
+        "mine_targets.py", "from tfattn.data.examples.class_targets import Classes\n\nclass Mine(Classes):\n    pass\n"
+    )
     prepared = ids(CLASSIFIER)[1]
     replace_part(monkeypatch, "targets", "mine_targets:Mine")
     of_mine = ids(CLASSIFIER)[1]

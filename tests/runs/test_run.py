@@ -80,7 +80,7 @@ def test_the_configuration_of_the_run_is_not_changed(run):
     assert whole.config.values["ensemble"]["folds"] == 2
 
 
-def test_ids_depend_on_settings_and_content_alone(run):
+def test_ids_depend_only_on_settings_and_content(run):
     several = ("ensemble.folds=2", "ensemble.seeds=2")
     assert [member.id for member in run(*several).members] == [member.id for member in run(*several).members]
     assert run().id == run("export.version=3").id

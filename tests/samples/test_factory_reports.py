@@ -37,7 +37,7 @@ def sentences(tmp_path_factory):
     return found
 
 
-def test_it_has_the_columns_and_classes_of_the_real_file(sample, shared):
+def test_the_sample_has_the_columns_and_classes_of_the_real_file(sample, shared):
     real = _read(shared / "factory_reports" / "factoryReports.csv")
     rows = _read(sample)
     assert list(rows[0]) == list(real[0]) == list(COLUMNS)
@@ -52,18 +52,18 @@ def test_costs_follow_from_the_resolution(sample):
         assert int(row["Cost"]) in costs and row["Urgency"] in urgencies
 
 
-def test_the_same_seed_writes_the_same_bytes(sample, tmp_path):
+def test_equal_seeds_write_equal_bytes(sample, tmp_path):
     write(tmp_path / "again.csv", seed=7)
     write(tmp_path / "other.csv", seed=8)
     assert (tmp_path / "again.csv").read_bytes() == sample.read_bytes() != (tmp_path / "other.csv").read_bytes()
 
 
-def test_no_report_is_written_twice(sample):
+def test_reports_are_distinct(sample):
     descriptions = [row["Description"].lower() for row in _read(sample)]
     assert len(set(descriptions)) == len(descriptions) == 480
 
 
-def test_the_grammar_is_used_up_and_ends_in_words(sentences):
+def test_all_rules_of_the_grammar_are_used_and_end_in_words(sentences):
     for sentence in sentences:
         assert not set("{}|_") & set(sentence) and "  " not in sentence
         assert sentence.endswith(".") and 2 <= len(sentence.split()) <= 24
@@ -75,16 +75,16 @@ def test_articles_agree_with_their_nouns(sentences):
     assert not [pair for pair in words if pair[0] == "an" and pair[1][0] not in "aeiouh"]  # an hour
 
 
-def test_it_does_not_hold_what_the_demo_asks(sentences):
+def test_the_sample_excludes_demo_questions(sentences):
     assert not sentences & ASKED_BY_THE_DEMO
 
 
-def test_no_real_report_is_in_it(sentences, shared):
+def test_the_sample_excludes_real_reports(sentences, shared):
     real = {row["Description"].lower() for row in _read(shared / "factory_reports" / "factoryReports.csv")}
     assert not sentences & real
 
 
-def test_no_word_gives_a_category_away(sample):
+def test_no_single_word_determines_a_category(sample):
     """The best word of each category is found in few of its reports, or in others' too."""
     rows = [(set(row["Description"].lower().strip(".").split()), row["Category"]) for row in _read(sample)]
     for category, count in CATEGORY_COUNTS.items():

@@ -1,4 +1,4 @@
-"""The PN_flag sample: the table that was asked for, hard for a weighted sum of its columns and no harder than that."""
+"""The PN_flag sample: the specified columns, not separable by a linear combination, and learnable."""
 
 import csv
 import math
@@ -39,7 +39,7 @@ def rows(request, tmp_path_factory):
     return read(path)
 
 
-def test_it_has_the_columns_and_classes_that_were_asked_for(rows):
+def test_the_sample_has_the_specified_columns_and_classes(rows):
     assert tuple(rows[0]) == COLUMNS == (*IDENTIFIERS, LABEL, *NUMBERS)
     assert len(COLUMNS) == 19 and len(NUMBERS) == 14 and "Score_BG_Polishing" in NUMBERS
     training, test = rows[:TRAINING_ROWS], rows[TRAINING_ROWS:]
@@ -96,14 +96,14 @@ def test_the_observed_frequency_is_reads_by_depth(rows):
     assert 0.8 < np.std(ratios) < 1.5  # the pipette adds to what is binomial
 
 
-def test_an_expected_frequency_of_0_goes_with_noise_but_not_always(rows):
+def test_an_expected_frequency_of_0_indicates_noise_but_not_always(rows):
     numbers, labels = numbers_and_labels(rows)
     unexpected = numbers[:, NUMBERS.index("Expected_Frequency")] == 0
     assert 0.6 < unexpected[labels == 0].mean() < 0.9
     assert 0.05 < unexpected[labels == 1].mean() < 0.15
 
 
-def test_the_same_seed_writes_the_same_bytes(tmp_path):
+def test_equal_seeds_write_equal_bytes(tmp_path):
     for name, seed in (("one", 7), ("again", 7), ("other", 8)):
         write(tmp_path / name, seed=seed)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "again").read_bytes() != (tmp_path / "other").read_bytes()
@@ -115,14 +115,14 @@ def accuracy(model, rows):
     return accuracy_score(labels[TRAINING_ROWS:], model.predict(numbers[TRAINING_ROWS:]))
 
 
-def test_no_column_and_no_weighted_sum_of_columns_tells_real_from_noise(rows):
+def test_no_column_or_linear_combination_separates_real_from_noise(rows):
     assert accuracy(DecisionTreeClassifier(max_depth=1), rows) < 0.93
     assert accuracy(LogisticRegression(max_iter=20000), rows) < 0.95
     assert accuracy(make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000)), rows) < 0.95
     assert accuracy(make_pipeline(StandardScaler(), LogisticRegression(C=1e3, max_iter=5000)), rows) < 0.95
 
 
-def test_it_can_be_learned(rows):
+def test_the_task_can_be_learned(rows):
     """Gradient boosting tells nearly all rows, and most real ones at a threshold that no noise reaches."""
     numbers, labels = numbers_and_labels(rows)
     model = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.2, random_state=0)

@@ -7,7 +7,7 @@ def rows(path):
     return [tuple(line.split("\t")) for line in path.read_text().splitlines()]
 
 
-def test_every_target_is_its_source_backwards_and_no_source_comes_twice(tmp_path):
+def test_targets_are_reversed_distinct_sources(tmp_path):
     reversal.write(tmp_path / "rows.tsv")
     head, *found = rows(tmp_path / "rows.tsv")
     assert head == ("source", "target")
@@ -16,7 +16,7 @@ def test_every_target_is_its_source_backwards_and_no_source_comes_twice(tmp_path
     assert {len(source.split()) for source, _ in found} == set(range(reversal.MIN_WORDS, reversal.MAX_WORDS + 1))
 
 
-def test_the_same_seed_gives_the_same_rows(tmp_path):
+def test_equal_seeds_give_equal_rows(tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         reversal.write(tmp_path / name, seed=seed)
     assert rows(tmp_path / "a") == rows(tmp_path / "b") != rows(tmp_path / "c")

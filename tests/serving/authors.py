@@ -6,7 +6,9 @@ import keras
 
 from tfattn import files
 from tfattn.export import saved_model, warmup
-from tfattn.export.generation import Generator
+from tfattn.export.generation import Generator, save_description
+from tfattn.export.litert_decoder import DecoderFiles
+from tfattn.litert.decoder_file import FOLDER
 from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.tasks.generation import Generation
@@ -31,16 +33,29 @@ class Author(Generator):
         return (request for request in super().warm_up(rows) if request[0] in SIGNATURES)
 
 
-def write(models: Path) -> None:
-    """Writes it to a folder of models."""
-    folder = models / NAME / "1"
+def build() -> tuple[ByteBpe, LanguageModeling]:
+    """Build the tokenizer and the model, always the same."""
     keras.utils.set_random_seed(0)
     language = ByteBpe(vocabulary_size=300, max_length=CONTEXT, special_tokens=CHAT)
     language.fit([{"text": text} for text in TEXTS])
     sizes = {"hidden_dim": 32, "num_layers": 2, "num_heads": 4, "num_key_value_heads": 2, "intermediate_dim": 64}
     model = Gpt(**language.sizes, **sizes, max_sequence_length=CONTEXT, positions="rotary", initializer_range=0.5)
-    task = LanguageModeling(model=model, preprocessor=language, generation=Generation())
-    exported = Author(TrainedEnsemble([(language, task)]))
+    return language, LanguageModeling(model=model, preprocessor=language, generation=Generation())
+
+
+def write(models: Path) -> None:
+    """Write it to a folder of models."""
+    folder = models / NAME / "1"
+    exported = Author(TrainedEnsemble([build()]))
     saved_model._save(exported, folder)
     warmup.write(folder, exported, exported.warm_up([{"text": text} for text in TEXTS]), name=NAME)
     files.write_manifest(folder)
+
+
+def write_litert(models: Path) -> None:
+    """Write it for LiteRT alone."""
+    folder = models / NAME / "1"
+    (folder / "assets").mkdir(parents=True)
+    language, task = build()
+    save_description(folder / "assets", language, task.model, task.generation)
+    DecoderFiles(task.model, language, {}).write(folder / FOLDER, "float32")

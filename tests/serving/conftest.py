@@ -1,7 +1,6 @@
 """SavedModels made by hand, and one server of them all: predicting needs nothing of the code that trained."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -86,6 +85,12 @@ def authored(once) -> Path:
 
 
 @pytest.fixture(scope="session")
+def litert_version(once) -> Path:
+    """A version of the same model for LiteRT alone, with float32 weights; only read."""
+    return once("litert_authors", authors.write_litert) / authors.NAME / "1"
+
+
+@pytest.fixture(scope="session")
 def served(models, tmp_path_factory) -> Path:
     """What `server` serves: those models, `people`, `changing`, and what tests add; batched as beside an export."""
     folder = tmp_path_factory.mktemp("served")
@@ -97,10 +102,10 @@ def served(models, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(served) -> Iterator[Running]:
+def server(served, until_left) -> Running:
     """The built-in server as a process, one for all tests that need no other."""
-    with running(served, config_poll_seconds=0.2, slow_client_seconds=SLOW_SECONDS) as server:
-        yield server
+    server = running(served, config_poll_seconds=0.2, slow_client_seconds=SLOW_SECONDS)
+    return until_left(Path(__file__).parent).enter_context(server)
 
 
 @pytest.fixture(scope="session")
@@ -116,9 +121,8 @@ def texts() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[browser.Browser]:
+def chromium(until_left) -> browser.Browser:
     program = browser.find()
     if program is None:
         pytest.skip("needs Chromium to look at the page: apt-get install chromium")
-    with browser.browser(program) as running:
-        yield running
+    return until_left(Path(__file__).parent).enter_context(browser.browser(program))

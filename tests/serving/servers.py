@@ -9,7 +9,7 @@ import uvicorn
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from tests.serving.stand_ins import Health, Metrics
+from tests.serving.stand_ins import Metrics
 from tfattn.serving.page.page import Page
 from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.http import http_protocol
@@ -21,13 +21,13 @@ class RpcServer:
     """A gRPC server for a `with` block.
 
     Attributes:
-        models, metrics, health: its parts.
+        models, metrics: its parts.
         prediction, model, channel: clients.
     """
 
     def __init__(self, models, **settings):
         self.serving = Serving(**{"rest_port": 0, "grpc_port": 0, **settings})
-        self.models, self.metrics, self.health = models, Metrics(), Health()
+        self.models, self.metrics = models, Metrics()
         self.loop = asyncio.new_event_loop()
         self.port, self._failed = 0, None
         self._started = threading.Event()
@@ -77,7 +77,7 @@ class RpcServer:
 
     async def open(self):
         server = grpc.aio.server(options=server_options(self.serving))
-        health = add_services(server, self.models, self.serving, metrics=self.metrics, health=self.health)
+        health = add_services(server, self.models, self.serving, metrics=self.metrics)
         following = asyncio.create_task(health.follow())
         credentials = server_credentials(self.serving)
         address = f"127.0.0.1:{self.serving.grpc_port}"
@@ -102,7 +102,7 @@ class RestServer(RpcServer):
         pass
 
     async def open(self):
-        parts = {"metrics": self.metrics, "health": self.health, "page": Page(self.models)}
+        parts = {"metrics": self.metrics, "page": Page(self.models)}
         served = Application(self.models, self.serving, **parts)
         options = {"http": http_protocol(self.serving), "ws": "none", "lifespan": "off", "log_config": None}
         files = {"ssl_certfile": self.serving.tls_certificate, "ssl_keyfile": self.serving.tls_key}

@@ -97,7 +97,7 @@ class Models:
             self.versions.setdefault(version.model, {})[version.number] = version
         self.labels = labels or {}
         self.names = list(self.versions)
-        self.ready = True
+        self.ready, self.draining, self.readiness = True, False, "0 of 1 models are available; loading"
         self.reloaded = []
 
     def find(self, name, version=None, label=None):
@@ -123,13 +123,6 @@ class Models:
         if any(not one.base_path for one in config.model_config_list.config):
             raise invalid("a model has no base_path")
         self.reloaded.append(config)
-
-
-class Health:
-    """The health of a server."""
-
-    def __init__(self):
-        self.live, self.ready, self.draining = True, True, False
 
 
 class Metrics:

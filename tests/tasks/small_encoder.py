@@ -1,4 +1,4 @@
-"""The encoder on which tasks stand in the tests of this room, and their values as arrays."""
+"""Small models for the tests of tasks, and conversion of tensors to arrays."""
 
 from collections.abc import Mapping
 from typing import Any

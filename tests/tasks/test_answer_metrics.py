@@ -1,4 +1,4 @@
-"""Exact match and F1 by the rules of SQuAD's scorers, on cases worked out by hand."""
+"""Exact match and F1 by the rules of SQuAD's scorers, on cases by hand."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_words_are_compared_in_lower_case_without_punctuation_and_articles(answe
         ("yes", [], 0, 0),
     ],
 )
-def test_an_answer_is_held_against_all_that_are_right(given, answers, exact, overlap):
+def test_an_answer_is_compared_with_all_true_answers(given, answers, exact, overlap):
     assert exact_match(given, answers) == exact
     assert f1(given, answers) == pytest.approx(overlap)
 

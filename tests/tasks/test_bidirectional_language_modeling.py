@@ -1,4 +1,4 @@
-"""Language modelling in both directions: what is told, by what, and how it is counted."""
+"""Bidirectional language modeling: targets, contexts and metrics."""
 
 import math
 
@@ -38,7 +38,7 @@ def test_contract(tmp_path):
     check_task(build, BATCH, folder=tmp_path)
 
 
-def test_each_word_is_told_from_one_side_alone():
+def test_each_word_is_predicted_from_one_side():
     task = build()
     before = {name: array(value) for name, value in task(BATCH).items()}
     changed = {**BATCH, "token_ids": IDS.copy()}
@@ -51,7 +51,7 @@ def test_each_word_is_told_from_one_side_alone():
     assert (np.abs(after["backward"] - before["backward"])[:, :4].max(axis=0) > 1e-4).all()
 
 
-def test_a_mark_that_always_follows_counts_in_nothing():
+def test_marks_are_not_predicted():
     weights = {name: array(value) for name, value in build().loss_weights(BATCH).items()}
     assert weights["forward"].tolist()[:2] == [[1, 1, 1, 1, 0], [1, 0, 1, 1, 0]]
     assert weights["backward"].tolist()[:2] == [[1, 1, 1, 1, 0], [1, 0, 1, 1, 0]]
@@ -69,7 +69,7 @@ def test_perplexity_is_that_of_all_words_of_both_directions():
     assert math.isclose(metrics["perplexity"], math.exp(sum(nats) / sum(words)), rel_tol=1e-5)
 
 
-def test_drawn_words_train_and_all_words_measure():
+def test_training_samples_words_and_evaluation_uses_all():
     task = build(samples=4)
     found = [array(task(BATCH, training=True)["forward"]) for _ in range(2)]
     assert np.abs(found[0] - found[1]).max() > 1e-4

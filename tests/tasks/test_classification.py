@@ -1,4 +1,4 @@
-"""One label for each row: predictions of several models together, and weights of labels."""
+"""Classification: ensembles, thresholds and class weights."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def label_ids(scores, **options):
     return arrays(combined([prediction(np.array(scores, "float32"))], **options))["label_ids"].tolist()
 
 
-def test_several_answer_by_their_mean():
+def test_several_models_predict_their_mean():
     attention = np.array([[1.0], [0.0], [0.5]], "float32")
     together = arrays(combined([prediction(FIRST, attention=attention), prediction(SECOND, attention=attention / 2)]))
     np.testing.assert_array_equal(together["scores"], (FIRST + SECOND) / 2)
@@ -37,7 +37,7 @@ def test_several_answer_by_their_mean():
     assert together["label_ids"].dtype == "int32" and together["scores"].dtype == "float32"
 
 
-def test_one_alone_answers_as_it_does():
+def test_a_single_model_is_unchanged():
     alone = arrays(combined([prediction(FIRST)]))
     np.testing.assert_array_equal(alone["scores"], FIRST)
     np.testing.assert_array_equal(alone["label_ids"], [0, 1, 2])
@@ -53,7 +53,7 @@ def test_a_score_that_reaches_the_threshold_is_positive():
 
 
 @pytest.mark.parametrize("positive_id", [0, 1, 2])
-def test_below_the_threshold_the_best_of_the_others_is_given(positive_id):
+def test_below_the_threshold_the_best_other_label_is_predicted(positive_id):
     scores = [[0.5, 0.25, 0.25], [0.125, 0.375, 0.5], [0.25, 0.625, 0.125]]
     assert label_ids(scores, positive_id=positive_id, threshold=0.4) == [0, 2, 1]
     without = label_ids(scores, positive_id=positive_id, threshold=1.0)
@@ -62,14 +62,14 @@ def test_below_the_threshold_the_best_of_the_others_is_given(positive_id):
         assert row[label] == max(score for number, score in enumerate(row) if number != positive_id)
 
 
-def test_the_threshold_is_held_against_the_mean():
+def test_the_threshold_applies_to_the_mean_score():
     scores = np.array([[0.5, 0.5]], "float32"), np.array([[0.0, 1.0]], "float32")
     both = [prediction(one) for one in scores]
     assert arrays(combined(both, positive_id=1, threshold=0.75))["label_ids"].tolist() == [1]
     assert arrays(combined(both, positive_id=1, threshold=0.875))["label_ids"].tolist() == [0]
 
 
-def test_balanced_labels_count_the_same_in_total_and_one_without_rows_has_a_weight():
+def test_balanced_weights_are_equal_in_total_and_defined_without_rows():
     def balanced(counts):
         return weights_of_classes("balanced", labels=None, counts=counts)
 

@@ -1,4 +1,4 @@
-"""Image classification: the head on an image's vector, mixed targets, and how often the label is among the best."""
+"""Image classification: the head, mixed targets, and top-5 accuracy."""
 
 import keras
 import numpy as np
@@ -22,7 +22,7 @@ def classifier(labels=LABELS, **options):
     return Classification(model=vit, targets=targets, **options)
 
 
-def test_it_keeps_the_contract(tmp_path):
+def test_contract(tmp_path):
     check_task(classifier, BATCH, folder=tmp_path)
 
 
@@ -34,13 +34,13 @@ def test_the_head_reads_the_vector_of_the_image():
     np.testing.assert_allclose(outputs["logits"], pooled @ task.head.kernel.numpy() + task.head.bias.numpy(), atol=1e-5)
 
 
-def test_dropout_is_for_training_alone():
+def test_dropout_is_only_for_training():
     task = classifier(dropout=0.5)
     np.testing.assert_array_equal(task(BATCH)["logits"], task(BATCH)["logits"])
     assert not np.allclose(task(BATCH, training=True)["logits"], task(BATCH)["logits"])
 
 
-def test_the_loss_of_a_mixture_is_that_of_both_labels_by_their_shares():
+def test_the_loss_of_a_mixture_is_weighted_over_both_labels():
     task = classifier(label_smoothing=0.1)
     outputs = task(BATCH)
     others = np.roll(BATCH["label_ids"], 1)
@@ -53,7 +53,7 @@ def test_the_loss_of_a_mixture_is_that_of_both_labels_by_their_shares():
     np.testing.assert_allclose(mixed, (1 - shares) * own + shares * other, atol=1e-5)
 
 
-def test_of_more_than_five_classes_it_counts_how_often_the_right_one_is_among_the_best_five():
+def test_top_5_accuracy_for_more_than_five_classes():
     task = classifier()
     logits = np.tile(np.arange(7, dtype="float32"), (8, 1))  # the last five are the best
     batch = {**BATCH, "label_ids": np.array([0, 1, 2, 3, 4, 5, 6, 6], "int32")}

@@ -1,4 +1,4 @@
-"""Tabular classification: explanations, weights of classes, losses, predictions and metrics."""
+"""Table classification: explanations, class weights, losses, predictions and metrics."""
 
 import keras
 import numpy as np
@@ -57,7 +57,7 @@ def losses(task, logits):
     return array(loss), array(weights)
 
 
-def test_loss_is_smoothed_cross_entropy_and_rows_weigh_by_their_label():
+def test_loss_is_smoothed_cross_entropy_with_label_weights():
     logits = np.array([[2.0, 0.0], [0.0, 0.0], [-1.0, 3.0], [9.0, 0.0]], "float32")
     loss, weights = losses(classifier(), logits)
     # log(1 + e^-2), log 2, log(1 + e^-4), log(1 + e^-9)
@@ -101,13 +101,13 @@ def test_either_label_may_be_the_positive_one():
     assert other["roc_auc"] == pytest.approx(measured["roc_auc"])
 
 
-def test_rows_of_one_kind_alone_have_figures_still():
+def test_rows_of_one_class_have_metrics():
     measured = metrics_of(classifier(), true=np.zeros(7, int))
     assert measured["roc_auc"] == 0.5
     assert (measured["sensitivity"], measured["sensitivity_low"], measured["sensitivity_high"]) == (0, 0, 1)
 
 
-def test_of_three_labels_the_positive_one_must_be_chosen():
+def test_three_labels_need_a_stated_positive_label():
     logits = np.eye(3, dtype="float32")[[0, 1, 2, 2]]
     batch = {"label_ids": np.array([0, 1, 2, 1]), "weights": np.ones(4, "float32")}
     labels = {"targets": THREE}
@@ -144,7 +144,7 @@ def test_depth_groups_hold_every_trainable_variable_once_head_last(model):
     assert groups[-1] == ["head/kernel", "head/bias"]
 
 
-def test_in_bfloat16_the_head_and_its_answers_stay_float32():
+def test_in_bfloat16_the_head_and_its_outputs_are_float32():
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
         task = classifier()
@@ -200,7 +200,7 @@ def test_the_operating_point_is_chosen_on_one_set_of_rows_and_applied_to_others(
     assert array(together["label_ids"]).tolist() == [0, 1, 1]
 
 
-def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
+def test_operating_point_metrics_equal_evaluation():
     task = classifier(specificity=1.0, positive="noise")
     point = task.choose_operating_point(predictions_of(VALIDATION), REAL, [])
     given = array(task.combine([predictions_of(VALIDATION)], point)["label_ids"])
@@ -208,13 +208,13 @@ def test_what_an_operating_point_promises_is_what_rows_are_measured_by():
     assert {name: measured[name] for name in point.metrics} == point.metrics
 
 
-def test_without_a_specificity_the_best_score_decides():
+def test_without_a_specificity_the_highest_score_decides():
     task = classifier()
     assert not task.has_operating_point
     assert array(task.combine([predictions_of([0.4, 0.6])])["label_ids"]).tolist() == [0, 1]
 
 
-def test_of_three_labels_a_specificity_needs_the_positive_one():
+def test_a_specificity_for_three_labels_needs_a_positive_label():
     with pytest.raises(ConfigError, match="there is no positive label to find") as caught:
         classifier(targets=THREE, specificity=1.0)
     assert caught.value.key == "positive"

@@ -1,4 +1,4 @@
-"""Text classification: pooling, freezing, weights of classes, losses, predictions and metrics."""
+"""Text classification: pooling, freezing, class weights, losses, predictions and metrics."""
 
 import keras
 import numpy as np
@@ -34,7 +34,7 @@ def loss_of(task, outputs, batch=BATCH):
     return loss, weights
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+@pytest.mark.parametrize("pooling", ["mean", "max", "cls", "pooler"])
 def test_pooling(pooling):
     task = classifier(pooling=pooling)
     encoded = array(task(FEATURES)["encoded"])
@@ -42,6 +42,7 @@ def test_pooling(pooling):
     sequence = outputs["sequence_output"]
     expected = {
         "mean": np.stack([row[real].mean(0) for row, real in zip(sequence, REAL, strict=True)]),
+        "max": np.stack([row[real].max(0) for row, real in zip(sequence, REAL, strict=True)]),
         "cls": sequence[:, 0],
         "pooler": outputs["pooled_output"],
     }[pooling]
@@ -51,7 +52,7 @@ def test_pooling(pooling):
 
 
 @pytest.mark.parametrize(("layers", "chosen"), [("all", slice(None)), (2, slice(1, None))])
-def test_several_layers_stand_side_by_side_none_larger_than_another(layers, chosen):
+def test_several_layers_are_concatenated_with_equal_norms(layers, chosen):
     task = classifier(pooling="cls", pooled_layers=layers)
     states = [array(state)[:, 0] for state in task.model(FEATURES)["hidden_states"]][chosen]
     expected = np.concatenate([(x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True) for x in states], axis=1)
@@ -60,7 +61,7 @@ def test_several_layers_stand_side_by_side_none_larger_than_another(layers, chos
 
 
 @pytest.mark.parametrize("wrong", [{"pooled_layers": 4}, {"pooled_layers": 2, "pooling": "pooler"}])
-def test_layers_that_an_encoder_does_not_have_are_refused(wrong):
+def test_missing_layers_are_refused(wrong):
     with pytest.raises(ConfigError, match="layer"):
         classifier(**wrong)
 
@@ -73,21 +74,21 @@ def test_windows_of_a_text_are_predicted_by_their_mean():
     assert array(found["label_ids"]).tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+@pytest.mark.parametrize("pooling", ["mean", "max", "cls", "pooler"])
 def test_padding_changes_nothing(pooling):
     task = classifier(pooling=pooling)
     changed = {**FEATURES, "token_ids": np.where(REAL, FEATURES["token_ids"], 9)}
     np.testing.assert_allclose(array(task(changed)["logits"]), array(task(FEATURES)["logits"]), atol=1e-5)
 
 
-def test_vectors_computed_before_answer_the_same():
+def test_precomputed_vectors_give_equal_results():
     task = classifier(encoder="frozen")
     encoded = array(task.encode(FEATURES))
     assert encoded.shape == (4, 16) and encoded.dtype == "float32"
     np.testing.assert_array_equal(array(task({"encoded": encoded})["logits"]), array(task(FEATURES)["logits"]))
 
 
-def test_frozen_trains_the_head_alone_and_never_drops_inside_the_encoder():
+def test_a_frozen_encoder_trains_only_the_head_without_dropout():
     task = classifier(encoder="frozen")
     assert task.encoder_is_frozen
     assert [v.path for v in task.trainable_variables] == ["head/kernel", "head/bias"]
@@ -104,7 +105,7 @@ def test_depth_groups_hold_every_trainable_variable_once_head_last(pooling):
     assert [v.path for v in groups[-1]] == ["head/kernel", "head/bias"]
 
 
-def test_loss_is_cross_entropy_and_padding_rows_weigh_nothing():
+def test_loss_is_cross_entropy_with_weight_0_for_padding_rows():
     task = classifier()
     logits = np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 3.0], [9.0, 0.0, 0.0]], "float32")
     loss, weights = loss_of(task, {"logits": logits})
@@ -166,7 +167,7 @@ def test_metrics_by_hand():
     )
 
 
-def test_in_bfloat16_the_head_and_its_answers_stay_float32():
+def test_in_bfloat16_the_head_and_its_outputs_are_float32():
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
         task = classifier(encoder="frozen")
@@ -199,3 +200,25 @@ def test_training_lowers_the_loss():
     model.compile(optimizer=keras.optimizers.Adam(1e-2), jit_compile=False)
     losses = [float(np.ravel(model.train_on_batch(FEATURES, BATCH["label_ids"]))[0]) for _ in range(8)]
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_r_drop_compares_two_passes():
+    task = classifier(r_drop=2.0, dropout=0.5)
+    outputs = task(FEATURES, training=True)
+    p, q = (array(keras.ops.softmax(outputs[name])) for name in ("logits", "other_logits"))
+    assert np.abs(p - q).max() > 1e-3
+    terms = {name: array(term) for name, term in task.loss_terms(outputs, BATCH).items()}
+    rows, labels = np.arange(4), BATCH["label_ids"]
+    np.testing.assert_allclose(terms["cross_entropy"], -np.log(p[rows, labels] * q[rows, labels]) / 2, rtol=1e-4)
+    both = (p * np.log(p / q)).sum(1) + (q * np.log(q / p)).sum(1)
+    np.testing.assert_allclose(terms["consistency"], both / 2, rtol=1e-3, atol=1e-6)
+    assert set(task.loss_weights(BATCH)) == set(terms) == set(task.loss_names)
+
+
+def test_r_drop_does_not_change_validation():
+    task = classifier(r_drop=2.0)
+    outputs = task(FEATURES)
+    terms = task.loss_terms(outputs, BATCH)
+    assert "other_logits" not in outputs and not array(terms["consistency"]).any()
+    plain = classifier().loss_terms(outputs, BATCH)
+    np.testing.assert_array_equal(array(terms["cross_entropy"]), array(plain["cross_entropy"]))

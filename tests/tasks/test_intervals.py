@@ -1,4 +1,4 @@
-"""Shares and their intervals."""
+"""Fractions and their intervals."""
 
 import pytest
 from hypothesis import given
@@ -14,14 +14,14 @@ def test_wilson_gives_the_published_interval():
     assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
-def test_a_share_and_its_interval_by_name():
+def test_a_fraction_and_its_interval_by_name():
     low, high = wilson(15, 148)
     assert counted_fraction("found", 15, 148) == {"found": 15 / 148, "found_low": low, "found_high": high}
     assert counted_fraction("found", 0, 0) == {"found": 0.0, "found_low": 0.0, "found_high": 1.0}
 
 
 @given(st.integers(1, 10_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
-def test_wilson_holds_the_share_and_stays_a_share(counted):
+def test_wilson_intervals_contain_the_fraction_within_0_and_1(counted):
     successes, trials = counted
     low, high = wilson(successes, trials)
     assert 0 <= low <= successes / trials + 1e-12 and successes / trials - 1e-12 <= high <= 1

@@ -1,4 +1,4 @@
-"""Metrics of a classifier from counts: as if from the rows themselves, however those are divided."""
+"""Metrics from counts equal metrics from rows, for any division of the rows."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max
 
 
 @given(ROWS)
-def test_counts_give_what_scikit_learn_gives_of_the_rows(rows):
+def test_metrics_of_counts_equal_scikit_learn(rows):
     true, given_ids = np.array(rows).T
     counts = LabelCounts.of(true, given_ids, 5)
     precision, recall, f1, support = precision_recall_fscore_support(true, given_ids, labels=range(5), zero_division=0)
@@ -28,7 +28,7 @@ def test_counts_give_what_scikit_learn_gives_of_the_rows(rows):
 
 
 @given(ROWS, ROWS)
-def test_counts_of_parts_add_up_to_those_of_the_whole(rows, others):
+def test_counts_of_parts_sum_to_the_whole(rows, others):
     parts = [LabelCounts.of(*np.array(some).T, 4) for some in (rows, others)]
     sums = {name: sum(getattr(part, name) for part in parts) for name in ("true", "given", "right")}
     whole = LabelCounts.of(*np.array(rows + others).T, 4)
@@ -36,6 +36,6 @@ def test_counts_of_parts_add_up_to_those_of_the_whole(rows, others):
     assert added.metrics() == whole.metrics() and added.detection(0) == whole.detection(0)
 
 
-def test_the_area_counts_pairs_that_stand_in_their_order():
+def test_roc_auc_counts_ordered_pairs():
     assert roc_auc(np.array([True, False, True, False]), np.array([0.9, 0.6, 0.4, 0.1])) == 0.75
     assert roc_auc(np.array([True, True]), np.array([0.9, 0.6])) == 0.5

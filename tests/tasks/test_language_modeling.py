@@ -1,4 +1,4 @@
-"""Language modelling: what is told, and the units in which it is measured."""
+"""Language modeling: targets, and units of metrics."""
 
 import math
 
@@ -44,7 +44,7 @@ def test_words_and_bytes_are_those_of_the_text(task, token_ids):
     assert found["num_bytes"] == sum(len(TOKENS[token]) for token in token_ids[1:])
 
 
-def test_metrics_are_the_same_surprise_in_other_units(task):
+def test_metrics_are_the_loss_in_other_units(task):
     one = batch([0, 1, 2, 3, 4, 5, 6])
     found = statistics(task, one)
     metrics = task.metrics_from(task.statistics(task(one), one), {})
@@ -53,7 +53,7 @@ def test_metrics_are_the_same_surprise_in_other_units(task):
     assert math.isclose(metrics["bits_per_byte"] * math.log(2) * found["num_bytes"], found["surprise"], rel_tol=1e-5)
 
 
-def test_each_token_is_told_by_those_before_it(task):
+def test_each_token_is_predicted_from_earlier_tokens(task):
     one = batch([5, 1, 2, 7])
     losses = ops.convert_to_numpy(task.loss_terms(task(one), one)[CROSS_ENTROPY])[0]
     logits = ops.convert_to_numpy(task.model({"token_ids": one["token_ids"]})["logits"])[0].astype("float64")
@@ -61,7 +61,7 @@ def test_each_token_is_told_by_those_before_it(task):
     np.testing.assert_allclose(losses, [-known[place, token] for place, token in enumerate([1, 2, 7])], atol=1e-4)
 
 
-def test_what_is_masked_padded_or_first_of_a_text_is_not_told(task):
+def test_masked_padding_and_first_tokens_are_not_predicted(task):
     real = np.array([[1, 1, 1, 1, 1, 0]], bool)
     loss_mask = np.array([[1, 1, 0, 1, 1, 1]], "int64")
     sequence_ids = np.array([[1, 1, 1, 1, 2, 2]], "int32")

@@ -1,4 +1,4 @@
-"""Pre-training tasks: what counts in their losses and metrics, and that they learn."""
+"""Pre-training tasks: weights in losses and metrics, and training."""
 
 import math
 
@@ -32,7 +32,7 @@ def array(tensor):
     return keras.ops.convert_to_numpy(tensor)
 
 
-def test_logits_are_those_of_the_formulas_at_the_hidden_places_alone():
+def test_logits_are_computed_only_at_masked_positions():
     task = MaskedLm(model=encoder())
     weights = {v.path: array(v).astype("float64") for v in task.weights}
     x = array(task.model(BATCH)["sequence_output"]).astype("float64")
@@ -45,7 +45,7 @@ def test_logits_are_those_of_the_formulas_at_the_hidden_places_alone():
     np.testing.assert_allclose(array(task(BATCH)["masked_lm_logits"]), expected, atol=1e-4)
 
 
-def test_both_terms_have_weights_of_their_own():
+def test_both_terms_have_separate_weights():
     task = BertPretraining(model=encoder())
     weights = {name: array(value) for name, value in task.loss_weights(BATCH).items()}
     assert weights["masked_lm"].tolist() == [[1, 1], [1, 0]] and weights["next_sentence"].tolist() == [1, 1]
@@ -54,7 +54,7 @@ def test_both_terms_have_weights_of_their_own():
     assert weights["masked_lm"].tolist() == [[0, 0], [1, 0]] and weights["next_sentence"].tolist() == [0, 1]
 
 
-def test_metrics_count_what_is_found_among_what_counts():
+def test_metrics_count_correct_weighted_predictions():
     task = BertPretraining(model=encoder())
     logits = np.full((2, 2, 9), -5.0, "float32")
     logits[0, 0, 8] = logits[0, 1, 1] = logits[1, 0, 5] = logits[1, 1, 0] = 5.0  # right, wrong, right, no place
@@ -67,7 +67,7 @@ def test_metrics_count_what_is_found_among_what_counts():
     np.testing.assert_allclose(array(predictions["scores"])[..., 0], 1.0, atol=1e-3)
 
 
-def test_what_is_not_read_is_not_trained():
+def test_unused_layers_are_not_trained():
     masked, both = MaskedLm(model=encoder()), BertPretraining(model=encoder())
     assert not any("pooler" in v.path for v in masked.trainable_variables)
     assert any("pooler" in v.path for v in both.trainable_variables)

@@ -1,4 +1,4 @@
-"""Any number of labels for each row: cross-entropy of each label, weights, a threshold, counts."""
+"""Multi-label classification: cross-entropy per label, weights, threshold and counts."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_loss_is_the_cross_entropy_of_each_label():
     np.testing.assert_allclose(loss, -np.log(np.where(TRUE, scores, 1 - scores)), rtol=1e-4, atol=1e-6)
 
 
-def test_balanced_weights_let_rows_with_and_without_a_label_count_the_same():
+def test_balanced_weights_equalize_rows_with_and_without_a_label():
     batch = {"label_indicators": np.array([[1, 0, 0], [0, 1, 0]], "int32"), "weights": np.array([1, 0.5], "float32")}
     weights = arrays(task(class_weights="balanced").loss_weights(batch))["cross_entropy"]
     # 8 / (2 * 2) with and 8 / (2 * 6) without the first label; the other way round with the second
@@ -34,12 +34,12 @@ def test_balanced_weights_let_rows_with_and_without_a_label_count_the_same():
     np.testing.assert_allclose(given, [[3, 1, 1], [0.5, 0.5, 0.5]])
 
 
-def test_a_label_that_the_data_do_not_have_has_no_weight():
+def test_a_label_without_rows_has_no_weight():
     with pytest.raises(ConfigError, match="expected some of leak, noise, fire, received 'Leak'. Did you mean `leak`"):
         task(class_weights={"Leak": 2.0})
 
 
-def test_a_score_that_reaches_the_threshold_gives_the_label_and_of_several_models_their_mean():
+def test_labels_have_scores_above_the_threshold_and_ensembles_average():
     assert arrays(task().predictions({"logits": np.zeros((1, 3), "float32")}))["is_label"].all()
     some = [{"scores": np.array(scores, "float32"), "is_label": None} for scores in ([[0.75, 0.5]], [[0.5, 0.25]])]
     together = arrays(task(threshold=0.5).combine(some))
@@ -48,7 +48,7 @@ def test_a_score_that_reaches_the_threshold_gives_the_label_and_of_several_model
     assert arrays(task(threshold=0.375).combine(some))["is_label"].tolist() == [[True, True]]
 
 
-def test_metrics_are_those_of_scikit_learn_over_the_rows_that_count():
+def test_metrics_equal_scikit_learn_for_weighted_rows():
     true, given = TRUE[:15], LOGITS[:15] >= 0
     found = task().metrics_from(arrays(task().statistics({"logits": LOGITS}, BATCH)), {})
     expected = {"subset_accuracy": accuracy_score(true, given), "hamming_loss": hamming_loss(true, given)}

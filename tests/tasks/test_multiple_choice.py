@@ -1,4 +1,4 @@
-"""Multiple choice: choices compete within their row alone, and what is no choice plays no part."""
+"""Multiple choice: a softmax over the choices of a row, without padding."""
 
 import keras
 import numpy as np
@@ -37,7 +37,7 @@ def scores(task, batch):
     ("model", "options"),
     [(Bert, {}), (Bert, {"pooling": "pooler"}), (ModernBert, {"pooling": "cls"}), (Bert, {"encoder": "frozen"})],
 )
-def test_it_keeps_the_contract(model, options, tmp_path):
+def test_contract(model, options, tmp_path):
     keras.utils.set_random_seed(1)
     check_task(lambda: chooser(model, **options), BATCH, folder=tmp_path)
 
@@ -62,7 +62,7 @@ def test_the_loss_is_the_cross_entropy_over_the_choices():
     np.testing.assert_allclose(ops.convert_to_numpy(loss), -np.log(right), rtol=1e-4, atol=1e-5)
 
 
-def test_a_graph_that_knows_no_shape_answers_the_same():
+def test_graphs_without_static_shapes_give_equal_results():
     import tensorflow as tf
 
     task = chooser()
@@ -75,3 +75,15 @@ def test_a_graph_that_knows_no_shape_answers_the_same():
 def test_a_frozen_encoder_is_not_trained():
     task = chooser(encoder="frozen")
     assert [weight.path.split("/")[-1] for weight in task.trainable_variables] == ["kernel", "bias"]
+
+
+def test_a_subclass_may_have_another_backbone():
+    class FirstTokens(MultipleChoice):
+        def make_backbone(self, model, **options):
+            return super().make_backbone(model, **{**options, "pooling": "cls"})
+
+    keras.utils.set_random_seed(0)
+    encoder = Bert(**SIZES, initializer_range=0.5)
+    first, by_cls = FirstTokens(model=encoder, dropout=0.0), MultipleChoice(model=encoder, pooling="cls", dropout=0.0)
+    by_cls.head.set_weights(first.head.get_weights())
+    np.testing.assert_allclose(scores(first, BATCH), scores(by_cls, BATCH), atol=1e-6)

@@ -1,4 +1,4 @@
-"""Metrics of numbers: as SciPy and scikit-learn compute them, whatever the unit and the origin of the numbers."""
+"""Regression metrics: equal to SciPy and scikit-learn for any unit and origin."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_metrics_are_those_of_scipy_and_scikit_learn():
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-3, 1.0, 1e4, 1e30])
 @pytest.mark.parametrize("shift", [0, -1e3, 101_325, 1.7e9])
-def test_errors_are_in_the_unit_of_the_numbers_and_correlations_know_neither_unit_nor_origin(shift, scale):
+def test_errors_scale_with_the_unit_and_correlations_are_invariant(shift, scale):
     found = number_metrics(scale * (TRUE + shift), scale * (PREDICTED + shift))
     expected = number_metrics(TRUE, PREDICTED)
     for name in ("mean_absolute_error", "root_mean_squared_error"):
@@ -36,7 +36,7 @@ def test_errors_are_in_the_unit_of_the_numbers_and_correlations_know_neither_uni
         assert found[name] == pytest.approx(expected[name], abs=1e-6)
 
 
-def test_predicting_the_mean_explains_nothing_and_what_never_varies_correlates_with_nothing():
+def test_constant_predictions_have_r2_0_and_correlation_0():
     metrics = number_metrics(TRUE, np.full(200, TRUE.mean()))
     assert metrics["r2"] == pytest.approx(0, abs=1e-9) and metrics["pearson"] == 0
     same = np.full(5, 0.1)  # whose computed mean is not 0.1

@@ -1,4 +1,4 @@
-"""The operating point: what it promises about the rows that it was chosen on."""
+"""The operating point: guarantees on the rows that it was chosen on."""
 
 import numpy as np
 import pytest
@@ -23,24 +23,24 @@ def test_by_hand():
     assert half.metrics["specificity"] == 0.5 and half.metrics["sensitivity"] == 1.0
 
 
-def test_no_demand_finds_every_row():
+def test_a_specificity_of_0_finds_every_row():
     point = choose(SCORES, POSITIVE, specificity=0.0)
     assert point.threshold == 0.0 and point.metrics["sensitivity"] == 1.0
 
 
-def test_others_that_score_highest_leave_nothing_to_find():
+def test_no_threshold_is_possible_if_negatives_score_highest():
     for highest in (0.9, 1.0):
         point = choose(np.array([0.1, 0.5, highest]), np.array([True, True, False]), specificity=1.0)
         assert highest < point.threshold and point.metrics["sensitivity"] == 0.0
         assert point.metrics["specificity"] == 1.0
 
 
-def test_a_share_that_is_whole_in_rows_is_not_rounded_up():
+def test_an_exact_fraction_of_rows_is_not_rounded_up():
     scores = np.arange(1, 21) / 32
     assert choose(scores, np.arange(20) >= 10, specificity=0.7).metrics["specificity"] == pytest.approx(0.7)
 
 
-def test_neighbouring_float32_scores_are_told_apart():
+def test_adjacent_float32_scores_are_distinguished():
     low = np.float32(0.7)
     high = np.nextafter(low, np.float32(1))
     point = choose(np.array([low, high]), np.array([False, True]), specificity=1.0)
@@ -48,7 +48,7 @@ def test_neighbouring_float32_scores_are_told_apart():
     assert np.float32(point.threshold) == point.threshold
 
 
-def test_there_must_be_others():
+def test_negative_rows_are_required():
     with pytest.raises(ConfigError, match="positive and other rows"):
         choose(SCORES, np.ones(5, bool), specificity=1.0)
 
@@ -57,7 +57,7 @@ def test_there_must_be_others():
     st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1, max_size=40),
     st.floats(0, 1),
 )
-def test_keeps_the_specificity_that_was_asked_for_and_finds_all_it_can(rows, specificity):
+def test_the_required_specificity_is_met_with_maximum_sensitivity(rows, specificity):
     scores, positive = np.array([row[0] for row in rows], "float32"), np.array([row[1] for row in rows])
     if positive.all():
         return

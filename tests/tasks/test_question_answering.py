@@ -1,4 +1,4 @@
-"""Question answering: what is taught, which spans are found, and how windows are joined."""
+"""Question answering: targets, best spans, and merging of windows."""
 
 import keras
 import numpy as np
@@ -32,7 +32,7 @@ def task(unanswerable=0, **options):
 
 
 @pytest.mark.parametrize("unanswerable", [0, 3])
-def test_it_keeps_the_contract(tmp_path, unanswerable):
+def test_contract(tmp_path, unanswerable):
     check_task(lambda: task(unanswerable), BATCH, folder=tmp_path)
     check_any_length(task(unanswerable), BATCH)
 
@@ -52,7 +52,7 @@ def test_the_loss_is_the_mean_of_both_ends_over_the_text_and_cls():
         assert loss[row] == pytest.approx(np.mean(each), abs=1e-5)
 
 
-def test_answers_stand_in_the_text_and_none_is_less_probable_than_another_without_unanswerable_questions():
+def test_answers_are_spans_of_the_text():
     found = arrays(task().predictions(task()(BATCH)))
     assert found["has_answer"].all()
     assert (found["ends"][:, 0] > found["starts"][:, 0]).all() and (found["starts"][:, 0] >= 30).all()
@@ -65,7 +65,7 @@ def predictions(**columns):
     return {name: np.array(values, "float32" if "score" in name else "int32") for name, values in columns.items()}
 
 
-def test_the_best_spans_of_all_windows_and_the_lowest_score_of_none_are_kept():
+def test_windows_are_merged_by_best_span_and_lowest_no_answer_score():
     made = task(unanswerable=1, n_best_size=2)
     windows = predictions(
         span_scores=[[5, 1], [6, -1e9], [2, 0], [-1e9, -1e9]],
@@ -102,7 +102,7 @@ def test_the_threshold_is_the_one_with_the_highest_f1():
     assert together["has_answer"].tolist() == [True, True, False, False, False]
 
 
-def test_metrics_while_training_are_of_the_windows_that_have_an_answer():
+def test_training_metrics_are_of_windows_with_an_answer():
     made = task()
     outputs = made(BATCH)
     logits = np.zeros((4, 9, 2), "float32")

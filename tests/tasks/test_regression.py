@@ -1,4 +1,4 @@
-"""A number for each row: losses in standard deviations, predictions and metrics in the unit of the file."""
+"""Regression: losses in standard deviations, predictions and metrics in the unit of the file."""
 
 import keras
 import numpy as np
@@ -48,7 +48,7 @@ def test_predictions_are_in_the_unit_of_the_file():
     np.testing.assert_allclose(array(task().predictions({"logits": LOGITS})["predictions"]), [45, 30, 60, 130])
 
 
-def test_predictions_stay_in_the_range_and_the_loss_does_not_know_it():
+def test_predictions_are_clipped_to_the_range_but_the_loss_is_not():
     bounded = bounded_task(0.0, 50.0)
     np.testing.assert_allclose(array(bounded.predictions({"logits": LOGITS})["predictions"]), [45, 30, 50, 50])
     losses = [array(some.loss_terms({"logits": LOGITS}, BATCH)["huber"]) for some in (bounded, task("huber"))]
@@ -63,13 +63,13 @@ def test_a_range_that_is_empty_or_excludes_training_targets_is_refused(bounds, m
         bounded_task(*bounds)
 
 
-def test_several_predict_their_mean():
+def test_several_models_predict_the_mean():
     some = [{"predictions": np.array(values, "float32")} for values in ([1.0, 2.0], [3.0, 8.0])]
     np.testing.assert_array_equal(array(task().combine(some)["predictions"]), [2, 5])
 
 
 @pytest.mark.parametrize("shift", [0, 1e4, 2**22])  # at the last, float32 holds halves
-def test_metrics_are_those_of_scikit_learn_wherever_the_numbers_lie(shift):
+def test_metrics_equal_scikit_learn_for_any_range(shift):
     some = Regression(model=small_table_model(), targets={"mean": 40.0 + shift, "deviation": 10.0})
     batch = {**BATCH, "target_values": BATCH["target_values"].astype("float64") + shift}
     rows = {name: array(value)[:3] for name, value in some.per_example({"logits": LOGITS}, batch).items()}

@@ -1,4 +1,4 @@
-"""Every task of the catalog keeps the contract."""
+"""The contract of every task of the catalog."""
 
 from pathlib import Path
 
@@ -143,7 +143,7 @@ CASES = [(name, *case) for name in registry.names("tasks") if name not in APART 
 
 
 @pytest.mark.parametrize(("name", "model", "options", "batch"), CASES, ids=[case[0] for case in CASES])
-def test_it_keeps_the_contract(name, model, options, batch, tmp_path):
+def test_contract(name, model, options, batch, tmp_path):
     keras.utils.set_random_seed(1)
     weighted = batch | {"weights": np.ones(4, "float32")}
     texts = {"target": np.array(["word", "other", "word", ""], object)} if "target_ids" in batch else None
@@ -151,5 +151,5 @@ def test_it_keeps_the_contract(name, model, options, batch, tmp_path):
 
 
 @pytest.mark.parametrize("name", APART)
-def test_it_is_held_to_the_contract_elsewhere(name):
+def test_the_contract_is_checked_elsewhere(name):
     assert "check_task(" in Path(__file__).with_name(f"test_{name}.py").read_text()

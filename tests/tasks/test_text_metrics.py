@@ -1,4 +1,4 @@
-"""Figures of written texts, held against numbers made by hand."""
+"""Metrics of generated texts, compared with values by hand."""
 
 import json
 import math
@@ -17,19 +17,19 @@ def test_bleu_of_a_known_pair():
     assert figures["exact_match"] == 0
 
 
-def test_what_is_too_short_is_charged_for_it():
+def test_short_texts_have_a_brevity_penalty():
     figures = text_metrics.translation(["a b c d e"], ["a b c d e f g"])
     assert math.isclose(figures["bleu"], 100 * math.exp(1 - 7 / 5), rel_tol=1e-9)
 
 
-def test_equal_texts_are_right():
+def test_equal_texts_are_exact_matches():
     figures = text_metrics.translation(
         ["Ein Hund läuft .", "Zwei Katzen schlafen ."] * 2, ["Ein Hund läuft .", "Zwei Katzen schlafen ."] * 2
     )
     assert math.isclose(figures["bleu"], 100) and math.isclose(figures["chrf"], 100) and figures["exact_match"] == 1
 
 
-def test_the_signature_says_how_it_was_computed():
+def test_the_signature_names_the_settings():
     assert text_metrics.signature().startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
 
 
@@ -49,6 +49,6 @@ def test_the_interval_of_bleu_is_that_of_sacrebleu(monkeypatch):
     assert text_metrics.bleu_interval(hypotheses, references, seed=3) == (low, high)
 
 
-def test_a_single_text_has_no_spread():
+def test_the_interval_of_a_single_text_has_width_0():
     low, high = text_metrics.bleu_interval(["a b c d e"], ["a b c d f"], seed=0, resamples=5)
     assert low == high == text_metrics.translation(["a b c d e"], ["a b c d f"])["bleu"]

@@ -1,4 +1,4 @@
-"""Token classification: which tokens are taught, what counts, and how windows are joined."""
+"""Token classification: targets, weights, and merging of windows."""
 
 import keras
 import numpy as np
@@ -35,7 +35,7 @@ def tagger(**options):
     )
 
 
-def test_it_keeps_the_contract(tmp_path):
+def test_contract(tmp_path):
     check_task(tagger, BATCH, folder=tmp_path)
     check_any_length(tagger(), BATCH)
 
@@ -85,7 +85,7 @@ def test_predictions_are_of_words_in_their_order():
         np.testing.assert_array_equal(predicted["starts"][row][:count], 3 * words)
 
 
-def test_each_word_is_taken_from_the_window_that_shows_most_around_it():
+def test_each_word_is_taken_from_the_window_with_max_context():
     task = tagger()
     numbers = np.array([[1, 2, 3, 0], [2, 3, 4, 0], [1, 0, 0, 0]], "int32")
     taken = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 0]], "int32")

@@ -1,4 +1,4 @@
-"""Translation: what is taught, what is written, and what is measured."""
+"""Translation: targets, generation and metrics."""
 
 import keras
 import numpy as np
@@ -29,10 +29,10 @@ class Words:
         rows = np.asarray(token_ids)
         return tf.constant([" ".join(WORDS[number] for number in row if number > 3) for row in rows])
 
-    def tokens_of(self, token_ids):
+    def token_names(self, token_ids):
         return tf.constant(np.array(WORDS)[np.asarray(token_ids)])
 
-    target_tokens_of = tokens_of
+    target_token_names = token_names
 
 
 class Copier(EncoderDecoder):
@@ -73,7 +73,7 @@ def array(tensor):
     return keras.ops.convert_to_numpy(tensor)
 
 
-def test_every_real_token_is_taught_and_nothing_else():
+def test_all_real_tokens_are_targets_and_padding_is_not():
     task = translation()
     (losses,) = task.loss_terms(task(FEATURES, training=True), FEATURES).values()
     (weights,) = task.loss_weights(FEATURES).values()
@@ -83,11 +83,11 @@ def test_every_real_token_is_taught_and_nothing_else():
     assert array(weights).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0]]
 
 
-def test_in_training_nothing_is_read_twice():
+def test_training_reads_each_sequence_once():
     assert set(translation()(FEATURES, training=True)) == {"logits"}
 
 
-def test_what_is_written_is_what_the_model_thinks_likeliest():
+def test_generated_text_is_the_most_likely_text():
     task = translation(label_smoothing=0.0)
     predictions = {name: array(value) for name, value in task.predictions(task(FEATURES)).items()}
     assert task.texts(predictions["token_ids"]) == ["ein Hund läuft", "Hund"]
@@ -95,7 +95,7 @@ def test_what_is_written_is_what_the_model_thinks_likeliest():
     assert predictions["token_ids"].shape == (2, 7)
 
 
-def test_figures_are_those_of_what_is_written():
+def test_metrics_are_those_of_generated_texts():
     task = translation(certainty=2.0)
     outputs = task(FEATURES)
     statistics, rows = (
@@ -129,7 +129,7 @@ def test_a_source_limits_its_text_and_batches_have_one_width():
 
 
 @pytest.mark.parametrize("max_ratio", [None, 2.0])
-def test_nothing_is_written_to_an_empty_source(max_ratio):
+def test_an_empty_source_has_an_empty_translation(max_ratio):
     task = translation(certainty=2.0, decoding=Decoding(num_beams=2, max_ratio=max_ratio))
     empty = {
         "token_ids": np.array([[3, 0, 0, 0], [4, 5, 6, 3]], "int32"),
@@ -144,13 +144,13 @@ def test_nothing_is_written_to_an_empty_source(max_ratio):
     assert task.texts(array(alone["token_ids"])) == [""]
 
 
-def test_the_best_few_come_best_first():
+def test_n_best_translations_are_sorted():
     task = translation(certainty=2.0, decoding=Decoding(num_beams=4, num_results=3))
     written = task.generate(task(FEATURES), n_best=True)
     assert written.token_ids.shape == (2, 3, 7)
     assert (np.diff(array(written.scores), axis=1) <= 0).all()
 
 
-def test_one_model_answers_alone():
+def test_only_single_models_are_supported():
     assert not Translation.supports_ensemble
     assert translation().combine([{"scores": 1}]) == {"scores": 1}

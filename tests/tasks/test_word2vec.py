@@ -1,4 +1,4 @@
-"""Word vectors as a task: what a pair counts, and that words of the same company become alike."""
+"""Word vectors as a task: weights of positions, and similar vectors for similar contexts."""
 
 import keras
 import numpy as np
@@ -14,7 +14,7 @@ V = 8
 class Counter:
     counts = np.arange(V, 0, -1)
 
-    def ids_of(self, texts):
+    def encode(self, texts):
         raise AssertionError("is not asked")
 
     def word_subwords(self):
@@ -44,12 +44,12 @@ def made(kind=SkipGram, subword_buckets=0, **options):
 
 @pytest.mark.parametrize("kind", [SkipGram, Cbow])
 @pytest.mark.parametrize("objective", ["negative_sampling", "hierarchical_softmax", "softmax"])
-def test_it_keeps_what_every_task_keeps(kind, objective, tmp_path):
+def test_task_contract(kind, objective, tmp_path):
     check_task(lambda: made(kind, objective=objective), batch(), folder=tmp_path)
 
 
 @pytest.mark.parametrize("kind", [SkipGram, Cbow])
-def test_it_keeps_that_with_n_grams_of_characters(kind, tmp_path):
+def test_task_contract_with_n_grams(kind, tmp_path):
     check_task(lambda: made(kind, subword_buckets=5), batch(), folder=tmp_path)
 
 
@@ -61,7 +61,7 @@ def test_vectors_are_those_of_all_words():
     np.testing.assert_allclose(task.word_vectors(), expected, atol=1e-6)
 
 
-def test_a_place_counts_as_often_as_it_predicts_a_word():
+def test_positions_are_weighted_by_their_predictions():
     weights = made().loss_weights(batch())["pairs"]
     assert weights.shape == (4, 2, 4)
     # Texts have three words each, of which the block of four cuts the second: of its last two both have a neighbor.

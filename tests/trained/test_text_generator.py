@@ -45,14 +45,16 @@ def test_answers_follow_the_chat_template():
     learning.fit([{"text": "user assistant Hello! Hello! user assistant"}])
     sizes = {"hidden_dim": 16, "num_layers": 1, "num_heads": 2, "intermediate_dim": 32, "max_sequence_length": 64}
     task = LanguageModeling(model=Gpt(vocabulary_size=280, **sizes), preprocessor=learning)
-    generator = TextGenerator(TrainedEnsemble([(learning, task)]), max_new_tokens=5)
+    generator = TextGenerator(TrainedEnsemble([(learning, task)]), max_tokens=5)
     chats = [[Message("user", "Hello!")], [Message("system", "user"), Message("user", "Hi")]]
     for chat, text in zip(chats, generator.answers(chats, ChatTemplate()), strict=True):
         pieces = ChatTemplate().pieces(chat, is_answered=False)
         ids = [
             number
             for piece in pieces
-            for number in ([learning.id_of(piece.text)] if piece.is_special else next(learning.ids_of([piece.text])))
+            for number in (
+                [learning.special_token_id(piece.text)] if piece.is_special else next(learning.encode([piece.text]))
+            )
         ]
         expected = []
         while len(expected) < 5 and learning.end_id not in expected:

@@ -108,7 +108,11 @@ def process(data, tmp_path):
     yield start
     for running in started:
         running.terminate()
-        running.wait()
+        try:
+            running.wait(30)
+        except subprocess.TimeoutExpired:  # it waits in TensorFlow, where no signal handler of Python runs
+            running.kill()
+            running.wait()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tfattn.training.compiled import compiled
 
 
-def test_functions_of_many_models_are_no_reason_for_a_warning(caplog):
+def test_functions_of_many_models_do_not_warn(caplog):
     logger = logging.getLogger("tensorflow")
     logger.addHandler(caplog.handler)
     for weight in range(8):

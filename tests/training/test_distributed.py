@@ -12,14 +12,19 @@ OFTEN = {"checkpoint_every": 2, "steps_per_loop": 1}
 TRAINING = {"epochs": 2, "clip_norm": 0.1, "optimizer": ["adamw", {"learning_rate": 1e-3}]}
 DROPOUT = {**TRAINING, "epochs": 1, "task": "bag", "dropout": 0.2}
 RUNS = {
-    "micro-batches": {**TRAINING, **OFTEN, "accumulation": 4},
+    "micro-batches": {**TRAINING, **OFTEN, "accumulation": 4, "task": "bag"},
     "terms and rows": {**TRAINING, "updates_per_batch": 2, "task": "two terms", "sparse_embeddings": True},
 }
+WITH_BERT = {
+    **RUNS,
+    "bert": {**TRAINING, "epochs": 1},
+    "adapter": {**TRAINING, "epochs": 1, "accumulation": 2, "task": "adapter"},
+}
 ALL_RUNS = {
-    "one device": RUNS,
-    "2 replicas": {**RUNS, "dropout": DROPOUT, "dropout again": DROPOUT},
-    "4 replicas": RUNS,
-    "2 workers": RUNS,
+    "one device": WITH_BERT,
+    "2 replicas": {**WITH_BERT, "dropout": DROPOUT, "dropout again": DROPOUT},
+    "4 replicas": WITH_BERT,
+    "2 workers": RUNS,  # several processes build each model
 }
 REPLICAS = {"one device": 1, "2 replicas": 2, "4 replicas": 4, "2 workers": 2}
 
@@ -58,7 +63,8 @@ def read_history(folder):
 )
 def test_losses_and_weights_do_not_depend_on_the_strategy(name, finish, process):
     alone, found = finish("one device", process), finish(name, process)
-    for (expected_history, expected), (history, tensors) in ((alone[run], found[run]) for run in RUNS):
+    for run in alone.keys() & found.keys():
+        (expected_history, expected), (history, tensors) = alone[run], found[run]
         np.testing.assert_allclose(history, expected_history, atol=1e-5)
         assert tensors.keys() == expected.keys()
         for key, tensor in tensors.items():

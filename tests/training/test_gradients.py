@@ -47,7 +47,7 @@ def test_scaling_rows_equals_scaling_the_table():
     assert scale(None, tf.constant(2.0)) is None
 
 
-def test_densify_keeps_rows_of_tables_alone():
+def test_densify_keeps_only_rows_of_tables():
     cube = tf.IndexedSlices(tf.ones((1, 2, 2)), tf.constant([1]), tf.constant([3, 2, 2]))
     kept = densify([rows(*PARTS[0]), cube, None], sparse_tables=True)
     assert isinstance(kept[0], tf.IndexedSlices) and kept[1].shape == (3, 2, 2) and kept[2] is None

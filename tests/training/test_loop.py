@@ -22,7 +22,7 @@ def test_steps_lower_the_loss_and_are_counted(make):
     assert not call.fatal
 
 
-def test_dropout_depends_on_the_step_alone(make):
+def test_dropout_depends_only_on_the_step(make):
     task, loop, batches = make(options={"dropout": 0.5})
     whole = loop(batches(), Counters(), limit=7, stop=False)
     at_once = weights(task)

@@ -72,7 +72,7 @@ def test_a_model_that_does_not_fit_is_refused_with_the_key_to_lower(sizes, key, 
     assert parameters in str(caught.value)
 
 
-def test_copies_are_counted_for_trained_weights_alone():
+def test_copies_are_counted_only_for_trained_weights():
     room = available() // 4  # in numbers: the tables of words below take half of it
 
     def encoder():

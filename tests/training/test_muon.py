@@ -7,7 +7,7 @@ import tensorflow as tf
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.image_tokens import PatchTokens
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.pooler import Pooler
+from tfattn.layers.pooling import Pooler
 from tfattn.training.muon import Muon, orthogonalize
 from tfattn.training.optimizers import AdamW
 

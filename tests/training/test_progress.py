@@ -65,6 +65,15 @@ def test_other_files_stay(begin, tmp_path):
     assert begin(0) == 2
 
 
+@pytest.mark.parametrize(("speed", "shown"), [(1234.5, "1,234 examples/s"), (3.21, "3.2"), (0.034, "0.03 examples/s")])
+def test_slow_speeds_are_not_rounded_to_0(tmp_path, capsys, speed, shown):
+    line = {"epoch": 1, "step": 1, "loss": 0.5, "seconds": 9, "examples_per_second": speed, "tokens_per_second": 0.0}
+    with Display(tmp_path, start=0, steps=9, epochs=1, by_epoch=True, monitor="loss", visible=True) as display:
+        display.line(line, is_best=False)
+    printed = capsys.readouterr().err
+    assert shown in printed and "tokens/s" not in printed
+
+
 @pytest.mark.parametrize(
     ("epochs", "by_epoch", "position"),
     [(5, True, "epoch 2/5"), (5, False, "step 1,200 (epoch 2/5)"), (None, False, "step 1,200/9,000 (epoch 2)")],

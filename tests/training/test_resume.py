@@ -27,11 +27,11 @@ def train(process, folder: Path, **settings):
     return process(runs={str(folder): TRAINING}, dropout=0.1, **settings)
 
 
-def kill_and_resume(process, folder: Path, *, kills: int, seed: int) -> None:
+def kill_and_resume(process, folder: Path, *, kills: int, seed: int, task: str) -> None:
     """Kill the run at random moments, then let it finish."""
     moments = random.Random(seed)
     for _ in range(kills):
-        running = train(process, folder, pause=0.1)
+        running = train(process, folder, task=task, pause=0.1)
         goal = newest(folder) + moments.randint(0, max(1, STEPS // (kills + 1)))
         while running.poll() is None and newest(folder) <= min(goal, STEPS - 1):
             time.sleep(0.01)
@@ -39,7 +39,7 @@ def kill_and_resume(process, folder: Path, *, kills: int, seed: int) -> None:
         assert running.poll() in (None, 0), running.output.read_text()[-3000:]
         running.kill()
         running.wait()
-    last = train(process, folder)
+    last = train(process, folder, task=task)
     assert last.wait(300) == 0, last.output.read_text()[-3000:]
 
 
@@ -49,10 +49,10 @@ def timeless(folder: Path) -> list[dict]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, 10])
-def test_killed_runs_end_with_the_same_bytes(process, tmp_path, last_tensors, kills):
-    whole = train(process, tmp_path / "whole")
-    kill_and_resume(process, tmp_path / "cut", kills=kills, seed=kills)
+@pytest.mark.parametrize(("kills", "task"), [(2, "bert"), (10, "bert"), (2, "adapter")])
+def test_killed_runs_end_with_the_same_bytes(process, tmp_path, last_tensors, kills, task):
+    whole = train(process, tmp_path / "whole", task=task)
+    kill_and_resume(process, tmp_path / "cut", kills=kills, seed=kills, task=task)
     assert whole.wait(300) == 0, whole.output.read_text()[-3000:]
     expected, tensors = last_tensors(tmp_path / "whole"), last_tensors(tmp_path / "cut")
     assert expected.keys() == tensors.keys()

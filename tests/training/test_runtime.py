@@ -8,11 +8,12 @@ import sys
 import keras
 import pytest
 
+from tfattn.errors import ConfigError
 from tfattn.training.runtime import SETTINGS, Runtime
 
 # Devices are divided once for all in a process: each case has a copy of one that has only loaded TensorFlow.
 SCRIPT = """
-import json, os, sys
+import json, os, signal, sys
 from tfattn import native
 native.import_tensorflow()
 import tensorflow as tf
@@ -26,6 +27,7 @@ def started(options, cores, settings):
 
 for case in json.loads(sys.argv[1]):
     if not os.fork():
+        signal.alarm(300)  # a copy that hangs is ended
         print(json.dumps(started(*case)), flush=True)
         os._exit(0)
     assert os.wait()[1] == 0, case
@@ -50,6 +52,12 @@ def test_the_cpu_is_split_and_environment_variables_have_defaults():
     assert done.returncode == 0, done.stderr[-3000:]
     found = [json.loads(line) for line in done.stdout.splitlines()[-len(CASES) :]]
     assert found == [[*expected, "7", SETTINGS[allocator]] for _, _, expected in CASES]
+
+
+def test_a_missing_gpu_is_an_error_with_the_reason():
+    with pytest.raises(ConfigError, match="no GPU can be used: expected a GPU .*, received a .*`device: auto`"):
+        Runtime(device="gpu").start()
+    assert Runtime(device="cpu").start().num_replicas == 1
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])

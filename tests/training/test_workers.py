@@ -69,7 +69,7 @@ def test_a_reported_error_is_shown_without_restart(script, tmp_path, capfd):
         ("print('F0000 Check failed'); sys.stdout.flush(); os.abort()", "F0000 Check failed"),
     ],
 )
-def test_a_failed_worker_is_shown_by_its_reason_alone(script, capfd, body, told):
+def test_a_failed_worker_is_shown_with_its_reason(script, capfd, body, told):
     start_workers(2, script(f"if index: {body}\ntime.sleep(60)"), restarts=0)
     shown = capfd.readouterr().err
     assert f"worker 1 ended with:\n{told}" in shown

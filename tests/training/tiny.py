@@ -25,11 +25,12 @@ from keras import ops
 
 from tfattn import files, registry
 from tfattn.data.batching import Batching
-from tfattn.data.encoding import Feature, described
+from tfattn.data.examples.encoding import Feature, described
 from tfattn.data.reader import Reader
 from tfattn.data.records import write_records
 from tfattn.features import LABEL_IDS, LOGITS, PADDING_MASK, TOKEN_IDS, WEIGHTS
 from tfattn.layers.dropout import Dropout
+from tfattn.layers.lora import Lora
 from tfattn.models.bert import Bert
 from tfattn.tasks.classification import Classification
 from tfattn.tasks.task import Task
@@ -124,7 +125,14 @@ def build_bert(*, dropout: float = 0.0) -> Classification:
     return Classification(model=encoder, targets={"labels": None, "counts": [1] * CLASSES}, dropout=dropout)
 
 
-TASKS = {"bert": build_bert, "bag": BagOfTokens, "two terms": TwoTerms}
+def build_adapted_bert(*, dropout: float = 0.0) -> Classification:
+    """Build the classifier with a low-rank adapter; the other weights of its encoder are not trained."""
+    task = build_bert(dropout=dropout)
+    Lora(rank=2, targets=["query", "value", "feed_forward"], dropout=dropout).attach(task.model)
+    return task
+
+
+TASKS = {"bert": build_bert, "adapter": build_adapted_bert, "bag": BagOfTokens, "two terms": TwoTerms}
 
 
 def write_rows(folder: Path) -> Path:

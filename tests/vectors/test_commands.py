@@ -1,4 +1,4 @@
-"""What the commands about word vectors print and write, and what is said of what cannot be."""
+"""Commands of word vectors: output, files and errors."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_neighbors_of_several_words(command):
     assert lines == ["king", "0.9975  prince", "rain", "-0.5774  queen"]
 
 
-def test_an_analogy_is_typed_as_a_sum(command):
+def test_an_analogy_is_a_sum(command):
     assert command("analogy", "words.txt", "king", "-", "man", "+", "woman", "--k", "1").output.endswith("  queen\n")
     assert command("analogy", "words.txt", "king", "--k", "1").output == "0.9975  prince\n"
 
@@ -106,7 +106,7 @@ def test_errors_are_a_single_line_and_nothing_is_written(command, tmp_path, argu
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_exports_that_are_damaged_or_of_other_models(command, tmp_path):
+def test_invalid_exports_are_refused(command, tmp_path):
     write_export(tmp_path / "saved_models/other/1", WORDS, VECTORS, tensor="embedding")
     write_export(tmp_path / "saved_models/uneven/1", WORDS[:4], VECTORS)
     for model, message in {

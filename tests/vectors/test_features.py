@@ -1,4 +1,4 @@
-"""`tfattn features`: from a file of texts to a file of vectors, and what is said of what cannot be."""
+"""`tfattn features`: from a file of texts to a file of vectors, and errors."""
 
 import io
 import json
@@ -31,7 +31,7 @@ def test_every_kind_of_file_gives_the_same_vectors(command, tmp_path, monkeypatc
     for arguments in (["texts.txt"], ["texts.csv"], ["texts.jsonl", "--columns", "body"]):
         answer = command("features", "mine", "--input", *arguments, *options)
         assert answer.status == 0, answer.errors
-        assert "features: 4 texts; 1 longer than 16 tokens: their ends were not read" in answer.errors
+        assert "features: 4 texts; 1 are longer than 16 tokens and were cut" in answer.errors
         found.append(np.load("a.npy"))
         np.testing.assert_array_equal(found[-1], found[0])
     assert found[0].shape == (4, 16)
@@ -70,7 +70,7 @@ def test_pairs_of_columns_are_read_together(command):
             ["mine", "--input", "pairs.tsv"],
             "pairs.tsv:1: there is no column for the input `text`: expected Description",
         ),
-        (["mine", "--input", "pairs.tsv", "--columns", "a,b,c"], "texts are read alone, or in pairs"),
+        (["mine", "--input", "pairs.tsv", "--columns", "a,b,c"], "too many columns of texts"),
         (["mine", "--output", "a.txt"], "a.txt: unknown file format: expected one of .jsonl, .npy"),
         (["mine", "--output", "a.npy"], "`--pooling mean` makes one vector per text"),
         (["mine", "--output", "file/a.jsonl"], "file/a.jsonl: cannot write here"),
@@ -89,6 +89,6 @@ def test_errors_are_a_single_line_and_nothing_is_written(command, tmp_path, argu
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_layers_that_are_no_numbers(command):
+def test_invalid_layers_are_refused(command):
     answer = command("features", "mine", "--input", "texts.txt", "--layers", "top")
     assert answer.status == 2 and "expected integers separated by commas" in answer.errors

@@ -1,4 +1,4 @@
-"""Vectors are those that the encoder gives for each text alone, whatever else is read with it."""
+"""Text vectors equal the encoder on each text alone, independent of the batch."""
 
 import numpy as np
 import pytest
@@ -14,17 +14,21 @@ def close(values, expected):
     np.testing.assert_allclose(values, expected, atol=2e-6)
 
 
-@pytest.fixture(params=["one window", "windows of two rows", "parts of a row"])
-def held(request, monkeypatch):
-    """How many texts are held together."""
-    if request.param != "one window":
-        monkeypatch.setattr(
-            text_encoder, *(("WINDOW_ROWS", 2) if request.param == "windows of two rows" else ("MAX_FLOATS", 1))
-        )
+LIMITS = {"one window": {}, "windows of two rows": {"WINDOW_ROWS": 2}, "parts of a row": {"MAX_FLOATS": 1}}
 
 
-@pytest.mark.parametrize("layers", [(-1,), (-4, -2), (-1, -2, -3, -4)])
-def test_vectors_of_tokens_are_the_layers_own(encoder, states, texts, held, layers):
+@pytest.fixture
+def limit(monkeypatch):
+    """Return a function that limits how many texts are held together."""
+    return lambda name: [monkeypatch.setattr(text_encoder, key, value) for key, value in LIMITS[name].items()]
+
+
+@pytest.mark.parametrize(
+    ("held", "layers"),
+    [("one window", (-1,)), ("windows of two rows", (-4, -2)), ("parts of a row", (-1, -2, -3, -4))],
+)
+def test_token_vectors_are_those_of_the_layers(encoder, states, texts, limit, held, layers):
+    limit(held)
     found = list(encoder(pooling="none", layers=layers, max_tokens=24).encode(texts))
     assert len(found) == len(texts)
     for one, row in zip(found, texts, strict=True):
@@ -33,9 +37,19 @@ def test_vectors_of_tokens_are_the_layers_own(encoder, states, texts, held, laye
         close(one.values, np.stack([hidden[layer] for layer in layers], axis=1))  # (T, L, D)
 
 
-@pytest.mark.parametrize("layers", [(-1,), (-2, -4)])
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_vector_of_a_text_has_its_layers_side_by_side(encoder, states, texts, held, pooling, layers):
+@pytest.mark.parametrize(
+    ("held", "pooling", "layers"),  # each pair of two values
+    [
+        ("one window", "mean", (-1,)),
+        ("one window", "cls", (-2, -4)),
+        ("windows of two rows", "mean", (-2, -4)),
+        ("windows of two rows", "cls", (-1,)),
+        ("parts of a row", "mean", (-1,)),
+        ("parts of a row", "cls", (-2, -4)),
+    ],
+)
+def test_layers_of_a_text_vector_are_concatenated(encoder, states, texts, limit, held, pooling, layers):
+    limit(held)
     found = list(encoder(pooling=pooling, layers=layers, max_tokens=24).encode(texts))
     for one, row in zip(found, texts, strict=True):
         hidden = states(row)[1]
@@ -43,7 +57,7 @@ def test_a_vector_of_a_text_has_its_layers_side_by_side(encoder, states, texts, 
         close(one.values, np.concatenate([pooled[layer] for layer in layers]))
 
 
-def test_the_pooler_is_the_encoders(encoder, states, texts):
+def test_the_pooler_is_that_of_the_encoder(encoder, states, texts):
     for one, row in zip(encoder(pooling="pooler").encode(texts), texts, strict=True):
         close(one.values, states(row)[2])
 
@@ -70,7 +84,7 @@ def test_longer_texts_are_cut_and_reported(encoder, texts):
     assert [len(one.tokens) for one in found[-2:]] == [12, 12]
 
 
-def test_nothing_is_read_ahead_of_a_window(encoder, texts, monkeypatch):
+def test_rows_are_read_one_window_at_a_time(encoder, texts, monkeypatch):
     monkeypatch.setattr(text_encoder, "WINDOW_ROWS", 2)
     rows = iter(texts)
     next(encoder(pooling="mean").encode(rows))
@@ -91,12 +105,12 @@ def test_layers_by_default(encoder):
         ({"pooling": "pooler", "layers": (-2,)}, "the pooler reads the top layer: expected -1, received -2"),
     ],
 )
-def test_layers_that_are_not_there(encoder, options, message):
+def test_missing_encoder_layers_are_refused(encoder, options, message):
     with pytest.raises(ConfigError, match=message):
         encoder(**options)
 
 
-def test_an_export_is_opened_as_it_was_trained(bert, words, states, tmp_path):
+def test_an_export_is_opened_with_its_training_settings(bert, words, states, tmp_path):
     folder = write_export(tmp_path / "1", bert, words, columns={"text": "Description"}, model_max_length=7)
     row = {"text": "the man"}
     (one,) = TextEncoder.open(folder, pooling="none", layers=[-1]).encode([row])
@@ -105,7 +119,7 @@ def test_an_export_is_opened_as_it_was_trained(bert, words, states, tmp_path):
     assert one.is_truncated and len(one.tokens) == 7
 
 
-def test_encoders_of_another_kind_have_layers_too(words, tmp_path):
+def test_other_encoders_have_layers(words, tmp_path):
     sizes = {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 16, "max_sequence_length": 16}
     modern = ModernBert(vocabulary_size=len(words), **sizes)
     encoder = TextEncoder.open(write_export(tmp_path / "1", modern, words, name="modern_bert"), pooling="none")
@@ -125,20 +139,20 @@ def test_bfloat16_is_nearly_the_same(bert, words, texts, tmp_path):
     assert 0 < np.abs(exact - rough).max() < 0.1
 
 
-def test_a_length_that_the_encoder_does_not_take(bert, words, tmp_path):
+def test_too_large_lengths_are_refused(bert, words, tmp_path):
     folder = write_export(tmp_path / "1", bert, words)
     with pytest.raises(ConfigError, match="the maximum of the encoder: expected at most 16, received 17"):
         TextEncoder.open(folder, pooling="mean", max_length=17)
 
 
-def test_a_pooler_is_needed_only_where_it_pools(bert, words, tmp_path):
+def test_a_pooler_is_required_only_for_pooling(bert, words, tmp_path):
     folder = write_export(tmp_path / "1", bert, words, without="pooler")
     assert TextEncoder.open(folder, pooling="mean").layers == (-1,)
     with pytest.raises(CheckpointError, match="2 of .* tensors are missing: expected pooler"):
         TextEncoder.open(folder, pooling="pooler")
 
 
-def test_a_model_that_is_no_encoder(bert, words, tmp_path):
+def test_other_models_are_refused(bert, words, tmp_path):
     folder = write_export(tmp_path / "1", bert, words, name="transformer")
     with pytest.raises(CheckpointError, match="the model is not a text encoder: received the model transformer"):
         TextEncoder.open(folder, pooling="mean")

@@ -1,4 +1,4 @@
-"""A model's table of tokens begins with the vectors of the words that tokens are."""
+"""Initialization of token embeddings from word vectors."""
 
 import keras
 import numpy as np
@@ -52,7 +52,7 @@ def directions(rows):
 
 
 @pytest.mark.parametrize("source", ["words.txt", "words", "saved_models/words/1"])
-def test_words_have_their_vectors_in_the_size_of_the_table(reader, source, capsys):
+def test_word_vectors_are_scaled_to_the_table(reader, source, capsys):
     for model in models(len(reader.tokens)):
         check_embeddings(model, reader, source, is_pretrained=False)
         before = np.array(keras.ops.convert_to_numpy(model.token_embeddings.embeddings))
@@ -67,13 +67,13 @@ def test_words_have_their_vectors_in_the_size_of_the_table(reader, source, capsy
         assert f"Embeddings from {source}: 3 of 6 tokens have the vector of a word" in capsys.readouterr().err
 
 
-def test_which_tokens_are_words():
+def test_whole_words_and_word_starts_are_words():
     assert token_words(["[CLS]", "rain", "##s", "天"]) == {0: "[CLS]", 1: "rain", 3: "天"}
     assert token_words(["<s>", "▁rain", "s", "▁"]) == {1: "rain"}
     assert token_words(["Ġrain", "s"]) == {0: "rain"}
 
 
-def test_sentencepiece_tells_its_words():
+def test_word_starts_of_sentencepiece_are_detected():
     reader = SentencePiece(model_type="word", vocabulary_size=8, max_length=8)
     reader.fit([{"source": "the king", "target": "the king"}])
     model = Transformer(**reader.sizes, **SMALL)
@@ -87,7 +87,7 @@ def test_sentencepiece_tells_its_words():
         ({}, "no token is a word that has a vector: expected words such as .*, received words such as a, b"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_changes_nothing(reader, sizes, message):
+def test_mismatched_vectors_are_refused_without_changes(reader, sizes, message):
     if not sizes:
         word_files.write("words.txt", WordVectors(["a", "b"], VECTORS[:2]))
     model = Bert(vocabulary_size=len(reader.tokens), **{**SMALL, **sizes})
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(reader, sizes, message
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(model.token_embeddings.embeddings), before)
 
 
-def test_a_pipeline_begins_with_vectors(project, command):
+def test_a_pipeline_starts_from_word_vectors(project, command):
     words = ["coolant", "sorter", "the", "is", "Loud"]
     word_files.write("reports.vec", WordVectors(words, np.random.default_rng(0).normal(size=(5, 16)).astype("float32")))
     (project / "mine.yaml").write_text(

@@ -1,4 +1,4 @@
-"""Files of vectors are what others read: extract_features.py's lines and NumPy's arrays."""
+"""Files of vectors: the lines of extract_features.py, and NumPy arrays."""
 
 import json
 
@@ -33,7 +33,7 @@ def test_lines_equal_extract_features(tmp_path):
                 assert layer["values"] == [round(float(number), 6) for number in expected]
 
 
-def test_an_array_holds_what_lines_do(tmp_path):
+def test_an_array_equals_json_lines(tmp_path):
     for name in ("a.jsonl", "a.npy"):
         written = vector_files.write(str(tmp_path / name), iter(OF_TEXTS), (-1, -2))
         assert (written.texts, written.truncated) == (12, 1)
@@ -52,7 +52,7 @@ def test_standard_output_is_lines(capsys):
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.npy"])
-def test_a_file_is_whole_or_as_it_was(tmp_path, name):
+def test_files_are_replaced_atomically(tmp_path, name):
     def broken():
         yield OF_TEXTS[0]
         raise ConfigError("broken")
@@ -64,7 +64,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, name):
     assert (tmp_path / name).read_text() == "before"
 
 
-def test_files_that_cannot_hold_them():
+def test_unsupported_output_files_are_refused():
     for output in ("a.jsonl", "A.JSONL", "-"):
         vector_files.check(output, "none")
     vector_files.check("a.npy", "mean")

@@ -1,4 +1,4 @@
-"""Questions are answered as word2vec's own measure and gensim's answer them."""
+"""Accuracy on analogies equals word2vec and gensim."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A map shows every word once, where the main axes of the vectors have it."""
+"""The map of words: every word once, on the principal axes."""
 
 import numpy as np
 import pytest

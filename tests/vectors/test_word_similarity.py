@@ -1,4 +1,4 @@
-"""Similarity files in all their forms, and correlations that are SciPy's and gensim's."""
+"""Similarity files in all formats, and correlations equal to SciPy and gensim."""
 
 import math
 
@@ -33,7 +33,7 @@ def test_every_usual_form_is_read(tmp_path, content):
     np.testing.assert_allclose([score for *_, score in found], [score for *_, score in PAIRS], rtol=1e-6)
 
 
-def test_known_ranks_give_the_correlation_of_a_hand():
+def test_known_ranks_give_known_correlations():
     vectors = WordVectors(["a", "b", "c", "d"], np.array([[1, 0], [1, 0.1], [1, 1], [0, 1]], "float32"))
     # Cosines with a fall from b to c to d: ranks 3 2 1; people rank them 2 3 1: 1 - 6 (1 + 1 + 0) / (3 (9 - 1)) = 0.5
     agreement = word_similarity.measure(vectors, [Pair("a", "b", 5), Pair("A", "c", 9), Pair("a", "D", 1)])
@@ -53,7 +53,7 @@ def test_it_agrees_with_gensim(tmp_path):
     assert found.spearman == pytest.approx(spearman[0], abs=1e-5)
 
 
-def test_what_cannot_be_measured_is_no_number():
+def test_undefined_correlations_are_nan():
     vectors = WordVectors(WORDS, VECTORS)
     for pairs in ([Pair("word1", "word2", 1.0)], [Pair("word1", "word2", 3.0)] * 4, [Pair("?", "!", 1.0)]):
         found = word_similarity.measure(vectors, pairs)

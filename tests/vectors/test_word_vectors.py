@@ -1,4 +1,4 @@
-"""Neighbors, analogies and similarities are those of angles between vectors."""
+"""Neighbors, analogies and similarities by cosine."""
 
 import numpy as np
 import pytest
@@ -41,12 +41,12 @@ def test_an_analogy_is_the_nearest_to_a_sum_of_vectors_of_length_1(vectors):
     assert {word for word, _ in others} == {"the", "royal"}  # the question's words are no answers
 
 
-def test_as_many_as_there_are(vectors):
+def test_k_is_limited_by_the_vocabulary(vectors):
     assert len(vectors.neighbors("king", k=99)) == 5
     assert vectors.analogy(WORDS, k=3) == []
 
 
-def test_a_vector_of_zeros_is_similar_to_none():
+def test_a_zero_vector_has_similarity_0():
     vectors = WordVectors([*WORDS, "empty"], np.concatenate([VECTORS, ZERO]))
     assert vectors.similarity("empty", "king") == 0
     assert {score for _, score in vectors.neighbors("empty")} == {0.0}

@@ -1,4 +1,4 @@
-"""Folders that look like exports of word vectors, as far as these are read from them."""
+"""Minimal folders of exports of word vectors."""
 
 import json
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ def write_export(
     counts: Sequence[int] | None = None,
     tensor: str = "word_vectors",
 ) -> None:
-    """Writes a version's folder.
+    """Write the folder of a version.
 
     Args:
-        folder: to be made.
-        words, vectors: what it holds.
-        counts: of the words; 1 each by default.
+        folder: the new folder.
+        words, vectors: its content.
+        counts: the counts of the words; by default 1 each.
         tensor: the name of the vectors.
     """
     for name in ("variables", "assets", "assets.extra"):

@@ -1,1 +1,1 @@
-"""Attention as people see it: what a model looks at in one input, as a page, a picture and in notebooks."""
+"""Views of the attention of a model for an input, as a page, as a picture and in notebooks."""

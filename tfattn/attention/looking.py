@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from tfattn import console, files
-from tfattn.attention.opening import TEXTS, Opened, opened
-from tfattn.attention.picture import picture
-from tfattn.attention.views import Views, of_outputs
+from tfattn.attention.opening import TEXTS, Opened, open_model
+from tfattn.attention.views import Views, of_outputs, picture
 from tfattn.drawing.figures import FORMATS
 from tfattn.errors import ConfigError, DataError, ServingError
 from tfattn.export.attention import ATTENTION, ATTRIBUTIONS, VECTORS
@@ -22,7 +21,7 @@ SAVED_MODELS = Path("saved_models")
 PAGE = ".html"
 IMAGE_BYTES = "image_bytes"  # the output with a file of the preprocessed image
 SUPPORTED = (
-    "a model with attention: BERT, GPT, the Transformer, a recurrent one that aligns, FT-Transformer, ViT; alone, not "
+    "a model with attention: BERT, GPT, the Transformer, a recurrent model with attention, FT-Transformer or ViT; not "
     "an ensemble"
 )
 
@@ -61,7 +60,7 @@ def look(
         >>> views.parts[0].weights.shape
         (6, 12, 6, 6)
     """
-    opened_model = opened(model, pair=text_b is not None, folder=folder, token_file=token_file)
+    opened_model = open_model(model, pair=text_b is not None, folder=folder, token_file=token_file)
     if ATTENTION not in opened_model.signatures:
         raise ServingError(
             "the model has no attention signature",
@@ -77,7 +76,7 @@ def look(
         raise DataError(
             "the text is longer than the model accepts",
             where=opened_model.where,
-            expected=f"at most {len(found['tokens'])} tokens, special ones included",
+            expected=f"at most {len(found['tokens'])} tokens, special tokens included",
             remedy="Shorten the text.",
         )
     others = {
@@ -160,7 +159,7 @@ def _option(name: str) -> str:
 
 def _image(opened_model: Opened, path: Path | None) -> dict[str, bytes]:
     if path is None:
-        raise DataError("there is no image", where=opened_model.where, expected="the file of one: --image")
+        raise DataError("there is no image", where=opened_model.where, expected="an image file: --image")
     return {IMAGE: files.read_bytes(path, remedy="Check `--image`.")}
 
 

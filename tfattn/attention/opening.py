@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfattn import catalog, files, pretrained, published, registry, stages
+from tfattn import catalog, files, hub, pretrained, published, registry, stages
 from tfattn.errors import CheckpointError, ConfigError, DataError
 from tfattn.export.attention import ATTENTION, AttentionSpec, add_segments, signatures
 from tfattn.export.servable_model import ServableModel
@@ -48,8 +48,9 @@ class Opened:
     Args:
         title: the name in pictures.
         where: the name in messages.
-        inputs: input name of the signature `attention`, in order, to whether it is a number; empty without the
-        signature. signatures: the names of its signatures.
+        inputs: whether each input of the signature `attention` is a number, by name, in order; empty without the
+            signature.
+        signatures: the names of the signatures.
         ask: returns the outputs of a signature, arrays or nested lists, for the inputs of one row.
     """
 
@@ -60,11 +61,12 @@ class Opened:
     ask: Ask
 
 
-def opened(model: str, *, pair: bool, folder: Path, token_file: Path | None = None) -> Opened:
+def open_model(model: str, *, pair: bool, folder: Path, token_file: Path | None = None) -> Opened:
     """Open a model by name, path or address.
 
     Args:
-        model: an export's folder or name, a run's folder, a published model or a folder of weights, or an address.
+        model: an export's folder or name, a run's folder, a published model or a folder of weights, or the address of a
+            model on a hub or on a server.
         pair: whether to read pairs of texts, for models that support both.
         folder: the folder of all exports.
         token_file: a file with the bearer token of the server.
@@ -72,6 +74,8 @@ def opened(model: str, *, pair: bool, folder: Path, token_file: Path | None = No
     Raises:
         ConfigError, ServingError: the model does not exist.
     """
+    if hub.is_address(model):
+        return _open_weights(pretrained.open(model), model, pair)
     if "://" in model:
         return _remote(model, token_file)
     if (Path(model) / CONFIG).is_file() and (Path(model) / "checkpoints").exists():
@@ -120,7 +124,7 @@ def _open_weights(source: Pretrained, name: str, pair: bool) -> Opened:
     elif issubclass(kind, Decoder):
         spec = _decoder(source)
     else:
-        raise CheckpointError("these are no weights of an encoder or a decoder", where=name, received=source.model)
+        raise CheckpointError("the model is neither an encoder nor a decoder", where=name, received=source.model)
     return _from_functions(Path(name).name, name, signatures(spec))
 
 
@@ -141,7 +145,7 @@ def _encoder(source: Pretrained, fields: tuple[str, ...]) -> AttentionSpec:
 
 
 def _decoder(source: Pretrained) -> AttentionSpec:
-    language, task = published.built(source)
+    language, task = published.build(source)
     labels = source_token_labels(language)
 
     def read(text: tf.Tensor) -> tuple[dict, dict]:

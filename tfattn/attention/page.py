@@ -63,15 +63,15 @@ def page(data: AttentionData) -> str:
     payload = encode(data)
     script = "".join(_plain(source(f"{name}.js")) for name in SCRIPTS)
     title = html.escape(f"Attention of {data.title}")
-    written = PAGE.format(title=title, policy=POLICY, style=source(STYLE), data=payload, script=script)
-    if len(written) > MAX_BYTES:
+    text = PAGE.format(title=title, policy=POLICY, style=source(STYLE), data=payload, script=script)
+    if len(text) > MAX_BYTES:
         raise ConfigError(
             "the page is too large",
             expected=f"at most {MAX_BYTES / 2**20:.0f} MiB",
-            received=f"{len(written) / 2**20:.1f} MiB, of {_sizes(data)}",
-            remedy="Take a shorter text, or draw one layer of it: --output attention.png --layer 1.",
+            received=f"{len(text) / 2**20:.1f} MiB, of {_sizes(data)}",
+            remedy="Use a shorter text, or plot a single layer: --output attention.png --layer 1.",
         )
-    return written
+    return text
 
 
 def framed(data: AttentionData) -> str:

@@ -8,9 +8,10 @@ import typer
 from tfattn import catalog, registry
 from tfattn.cli import loading
 from tfattn.cli.pipelines import Overrides, Pipeline, Plugins
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, nearest
 
-LISTS = (*catalog.CATALOGS, "targets", "examples", "sections")
+RECIPES, PRETRAINED = "recipes", "pretrained"
+LISTS = (*catalog.CATALOGS, "targets", "examples", "sections", RECIPES)
 
 app = typer.Typer()
 
@@ -47,13 +48,20 @@ def show(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> N
 @app.command("list")
 def list_(
     kind: Annotated[str, typer.Argument(help=f"One of: {', '.join(LISTS)}.")],
-    name: Annotated[str | None, typer.Argument(help="Show the keys of this entry.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show the keys of this entry, or the file of a recipe.")] = None,
     plugin: Plugins = None,
 ) -> None:
     """List the entries of a catalog; with a name, the keys of the entry."""
     loading.register(plugin)
     if kind not in LISTS:
-        raise ConfigError("unknown catalog", expected=f"one of {', '.join(LISTS)}", received=kind)
+        raise ConfigError(
+            "unknown catalog", expected=f"one of {', '.join(LISTS)}", received=kind, remedy=nearest(kind, LISTS)
+        )
+    if kind == RECIPES:
+        _list_recipes(name)
+        return
+    if kind == PRETRAINED and _list_models(name):
+        return
     if name is None:
         for entry in registry.names(kind):
             print(f"{entry:<24} {_summary(kind, entry)}")
@@ -69,6 +77,28 @@ def schema() -> None:
     from tfattn.config.show import json_schema
 
     print(json.dumps(json_schema(), indent=2))
+
+
+def _list_models(name: str | None) -> bool:
+    """Print the published models before the formats, or one of them; return whether nothing else is to be printed."""
+    from tfattn.pretrained import known_models
+
+    if name is not None and name not in known_models.KNOWN_MODELS:
+        return False
+    print("\n".join(known_models.lines() if name is None else known_models.describe(name)))
+    if name is None:
+        print("\nModels of the same architectures, in a folder or on a hub, in these formats:")
+    return name is not None
+
+
+def _list_recipes(name: str | None) -> None:
+    from tfattn.recipes.shipped import find_recipe, recipes
+
+    if name is not None:
+        print(find_recipe(name).text(), end="")
+        return
+    for recipe in recipes():
+        print(f"{recipe.name:<32} {recipe.purpose}")
 
 
 def _summary(kind: str, name: str) -> str:

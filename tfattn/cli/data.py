@@ -79,7 +79,7 @@ def create_pretraining_data(
     ] = None,
 ) -> None:
     """Create pre-training examples of BERT, with the options and files of google-research/bert."""
-    count = loading.with_tensorflow("tfattn.data.create_pretraining_data").create_pretraining_data(
+    count = loading.with_tensorflow("tfattn.data.preparation.create_pretraining_data").create_pretraining_data(
         input_file=input_file.split(","),
         output_file=output_file.split(","),
         vocabulary=vocab_file,

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tfattn.catalog import PRETRAINED_PACKAGES
 from tfattn.cli import loading
 from tfattn.cli.models import Folder, TokenFile
 from tfattn.formats.file_formats import InputKind
-from tfattn.sampling_params import RANGES, SamplingParams
+from tfattn.litert import Engine
+from tfattn.sampling_params import ANNOTATIONS, RANGES, SamplingParams
 from tfattn.source_text import parse_argument_docs
 
 app = typer.Typer()
@@ -22,20 +22,21 @@ app = typer.Typer()
 Model = Annotated[
     str,
     typer.Argument(
-        help="A pretrained decoder (smollm2), which is exported first; or an export's folder, or its name under "
-        "saved_models/."
+        help="A pretrained decoder (smollm2, hf://OWNER/NAME, keras://PRESET, a folder of weights or a GGUF file), "
+        "which is exported first; or an export's folder, or its name under saved_models/."
     ),
 ]
-Sampling = dict[str, float | None]
+Sampling = dict[str, Any]
 
 
 def with_sampling_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add an option for each field of `SamplingParams` to a command, which receives them as `sampling`."""
+    """Add an option for each field of `SamplingParams` to a command, which receives the given ones as `sampling`."""
 
     @functools.wraps(command)
     def with_options(**values: Any) -> None:
-        sampling = {name: values.pop(name) for name in RANGES}
-        command(sampling=sampling, **values)
+        found = {name: values.pop(name) for name in ANNOTATIONS}
+        given = {name: value for name, value in found.items() if value not in (None, [])}
+        command(sampling={**given, "stop": tuple(given["stop"])} if "stop" in given else given, **values)
 
     helps = parse_argument_docs(inspect.getdoc(SamplingParams))
     options = [
@@ -43,9 +44,12 @@ def with_sampling_options(command: Callable[..., None]) -> Callable[..., None]:
             name,
             Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[kind | None, typer.Option(help=helps[name][0].upper() + helps[name][1:])],
+            annotation=Annotated[
+                (RANGES[name].kind if name in RANGES else list[str]) | None,
+                typer.Option(help=helps[name][0].upper() + helps[name][1:]),
+            ],
         )
-        for name, (kind, *_) in RANGES.items()
+        for name in ANNOTATIONS
     ]
     own = inspect.signature(command).parameters.values()
     replaced = [options if parameter.name == "sampling" else [parameter] for parameter in own]
@@ -63,35 +67,32 @@ def generate(
     chat: Annotated[
         bool, typer.Option("--chat", help="Chat with the model, line by line, with its chat template.")
     ] = False,
-    max_new_tokens: Annotated[
-        int | None, typer.Option("--max-new-tokens", help="The maximum number of generated tokens.")
-    ] = None,
     *,
     sampling: Sampling,
-    stop: Annotated[
-        list[str] | None, typer.Option("--stop", help="Stop before this text; may be given several times.")
-    ] = None,
     choice: Annotated[
         list[str] | None, typer.Option("--choice", help="Generate one of these texts; may be given several times.")
     ] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", help="A file with a JSON Schema; the output is JSON that matches it.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The random seed of sampling.")] = None,
-    n: Annotated[int, typer.Option("--n", help="The number of texts to generate.")] = 1,
     folder: Folder = Path("saved_models"),
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="litert: 8-bit weights, fast on processors; tensorflow: the SavedModel; auto: litert, if possible."
+        ),
+    ] = "auto",
 ) -> None:
     """Continue a prompt, or chat; prints tokens as they are generated.
 
     tfattn generate smollm2 --chat "What is the capital of France?"
     """
-    settings = {**sampling, "max_new_tokens": max_new_tokens, "seed": seed, "n": n, "stop": tuple(stop or ())}
-    settings["guided"] = {"guided_choice": choice} if choice else {}
+    guided = {"guided_choice": choice} if choice else {}
     if schema is not None:
-        settings["guided"]["guided_json"] = _text(schema)
-    options = {"folder": folder, "settings": settings, "say": _say}
-    _export_published(model, folder)
-    serving = loading.with_tensorflow("tfattn.serving.client.generate")
+        guided["guided_json"] = _text(schema)
+    options = {"folder": folder, "engine": engine, "settings": {**sampling, "guided": guided}, "say": _say}
+    model = loading.exported_decoder(model, folder, engine)
+    serving = loading.generation()
     if chat:
         serving.chat(model, [prompt] if prompt is not None else _lines(), **options)
     else:
@@ -101,7 +102,7 @@ def generate(
 @app.command()
 def prompt(
     recipe: Annotated[
-        Path, typer.Argument(help="A recipe of prompts, a YAML file such as configs/prompts/summary.yaml.")
+        str, typer.Argument(help="A recipe of prompts, such as package://configs/prompts/summary.yaml, or your own.")
     ],
     model: Model,
     input: Annotated[str, typer.Option("--input", help="csv, tsv, jsonl or text lines; - is standard input.")] = "-",
@@ -125,15 +126,9 @@ def prompt(
     """Answer the rows of a file by a recipe of prompts, with generated texts or with the most likely label."""
     serving = loading.serving()
     how = serving.recipe(recipe, set)
-    _export_published(model, folder)
+    model = loading.exported(model, folder)
     options = {"format": format, "batch_size": batch_size, "folder": folder, "token_file": token_file}
     serving.prompt(how, model, input, output, has_targets=accuracy, **options)
-
-
-def _export_published(model: str, folder: Path) -> None:
-    """Export a pretrained decoder if `model` is its name and there is no export yet."""
-    if model in PRETRAINED_PACKAGES and not (folder / model).is_dir() and not Path(model).is_dir():
-        loading.with_tensorflow("tfattn.published").export(model, folder=folder)
 
 
 def _text(path: Path) -> str:

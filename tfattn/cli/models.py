@@ -1,5 +1,6 @@
 """Commands that use models: predictions, features, attention, serving and conformance."""
 
+import functools
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -7,6 +8,7 @@ import typer
 
 from tfattn.cli import loading
 from tfattn.formats.file_formats import InputKind
+from tfattn.litert import Engine
 
 app = typer.Typer()
 
@@ -41,7 +43,10 @@ def predict(
     ],
     input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv, jsonl, ...; - is standard input.")] = "-",
     output: Annotated[
-        str, typer.Option("--output", help=".jsonl, .csv, .tsv, or .txt for texts only; - is standard output.")
+        str,
+        typer.Option(
+            "--output", help=".jsonl, .csv, .tsv, .xlsx, .parquet, or .txt for texts only; - is standard output."
+        ),
     ] = "-",
     format: Annotated[
         InputKind | None,
@@ -51,31 +56,69 @@ def predict(
     arrays: Annotated[
         bool, typer.Option("--arrays", help="Also write arrays, such as vectors, to csv and tsv; jsonl has them.")
     ] = False,
+    append: Annotated[
+        bool, typer.Option("--append", help="Keep all columns of the input next to the predictions.")
+    ] = False,
     folder: Folder = Path("saved_models"),
     token_file: TokenFile = None,
     allow_operation: Annotated[
         list[str] | None,
         typer.Option("--allow-operation", metavar="NAME", help="Allow an operation in the export, such as ReadFile."),
     ] = None,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            "--engine", help="tensorflow; litert for exports with a LiteRT file; auto for LiteRT if possible."
+        ),
+    ] = "tensorflow",
 ) -> None:
     """Predict the rows of a file with an export or a server."""
-    options = {"format": format, "arrays": arrays, "batch_size": batch_size, "folder": folder, "token_file": token_file}
-    loading.serving().predict(model, input, output, allow_operations=allow_operation or (), **options)
+    loading.serving().predict(
+        model,
+        input,
+        output,
+        format=format,
+        arrays=arrays,
+        append=append,
+        batch_size=batch_size,
+        folder=folder,
+        token_file=token_file,
+        allow_operations=allow_operation or (),
+        engine=engine,
+    )
 
 
-app.command("translate", help="Translate a file or standard input: an alias of `tfattn predict`.")(predict)
+@functools.wraps(predict)
+def _translate(model: str, **options: Any) -> None:
+    predict(loading.exported(model, options["folder"], task="translation"), **options)
+
+
+app.command(
+    "translate",
+    help="Translate a file or standard input, as `tfattn predict`. Pretrained weights (hf://OWNER/NAME, or a folder) "
+    "are exported first.",
+)(_translate)
 
 
 @app.command("fill-mask")
 def fill_mask(
-    model: Annotated[str, typer.Argument(help="A masked language model: see `tfattn predict`.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A masked language model: see `tfattn predict`; or pretrained weights, which are exported first: "
+            "hf://OWNER/NAME or a folder."
+        ),
+    ],
     text: Annotated[str, typer.Argument(help='A text with [MASK] in it, such as "The man went to the [MASK] ."')],
     top_k: Annotated[int, typer.Option("--top-k", min=1, max=10, help="The number of tokens to show, at most 10.")] = 5,
     folder: Folder = Path("saved_models"),
     token_file: TokenFile = None,
 ) -> None:
     """Print the most likely tokens for [MASK] in a text, with probabilities."""
-    loading.serving().fill_mask(model, text, top_k=top_k, folder=folder, token_file=token_file, print=_print)
+    serving = loading.serving()
+    serving.check_mask(text)
+    model = loading.exported(model, folder, task="masked_lm")
+    serving.fill_mask(model, text, top_k=top_k, folder=folder, token_file=token_file, print=_print)
 
 
 @app.command()
@@ -94,7 +137,10 @@ def glue(
 def features(
     model: Annotated[
         str,
-        typer.Argument(help="A pretrained encoder (minilm), a folder of weights, or an export by its name or folder."),
+        typer.Argument(
+            help="A pretrained encoder (minilm, hf://OWNER/NAME or keras://PRESET), a folder of weights, or an export "
+            "by its name or folder."
+        ),
     ],
     input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv, jsonl, ...; - is standard input.")] = "-",
     output: Annotated[
@@ -153,7 +199,7 @@ def attention(
         str,
         typer.Argument(
             help="An export's folder or its name under saved_models/, a run's folder, a pretrained model (minilm, "
-            "smollm2), a folder of weights, or http://HOST:PORT/MODEL on a server."
+            "smollm2, hf://OWNER/NAME or keras://PRESET), a folder of weights, or http://HOST:PORT/MODEL on a server."
         ),
     ],
     text: Annotated[str | None, typer.Option("--text", help="The text, or the first text of a pair.")] = None,

@@ -1,15 +1,22 @@
 """Commands that run the stages of a pipeline, and their common options."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from tfattn.cli import loading
+from tfattn.cli.models import Folder, TokenFile
+from tfattn.formats.file_formats import InputKind
 
 app = typer.Typer()
 
-Pipeline = Annotated[Path, typer.Argument(help="A pipeline file, such as pipelines/factory_reports.yaml.")]
+Pipeline = Annotated[
+    str,
+    typer.Argument(
+        help="A pipeline file, written by `tfattn init`; or a shipped one: package://pipelines/factory_reports.yaml."
+    ),
+]
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override any key, such as training.epochs=3.")
 ]
@@ -18,16 +25,37 @@ Plugins = Annotated[
     typer.Option("--plugin", metavar="MODULE:CLASS", help="Your own part, as CATALOG.NAME=MODULE:CLASS."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run the stage even if nothing has changed since it last ran.")]
+Smoke = Annotated[
+    bool,
+    typer.Option(
+        "--smoke", help="Only test the pipeline, in a minute: a few rows, a tiny model, up to a served answer."
+    ),
+]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="The number of local training processes.")]
 
 
 @app.command()
 def run(
-    pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None, workers: Workers = 1
+    pipeline: Pipeline,
+    set: Overrides = None,
+    force: Force = False,
+    plugin: Plugins = None,
+    workers: Workers = 1,
+    smoke: Smoke = False,
 ) -> None:
     """Prepare, train, evaluate and export; a stage whose inputs have not changed is skipped."""
     stages = loading.stages(plugin)
+    if smoke:
+        loading.with_tensorflow("tfattn.smoke").smoke(pipeline, set)
+        return
     stages.run(stages.open_run(pipeline, set), force=force, workers=workers)
+
+
+@app.command()
+def plan(pipeline: Pipeline, set: Overrides = None, plugin: Plugins = None) -> None:
+    """Prepare, time a few training steps, and print the parameters, memory, time and disk space of the training."""
+    stages = loading.stages(plugin)
+    loading.with_tensorflow("tfattn.planning").show(stages.open_run(pipeline, set))
 
 
 @app.command()
@@ -47,16 +75,59 @@ def train(
 
 
 @app.command()
-def evaluate(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
-    """Evaluate the best checkpoint: metrics.json, plots, report.html."""
-    stages = loading.stages(plugin)
-    stages.run(stages.open_run(pipeline, set), "evaluate", force=force)
+def evaluate(
+    pipeline: Annotated[
+        str,
+        typer.Argument(
+            help="A pipeline file; with --on an export's folder, its name under saved_models/, a run's folder, or "
+            "http://HOST:PORT/MODEL on a server."
+        ),
+    ],
+    on: Annotated[
+        Path | None, typer.Option("--on", help="A file of new rows with true targets: csv, tsv, jsonl, ...")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="With --on: the column of the true targets, if it is not found.")
+    ] = None,
+    unknown_labels: Annotated[
+        Literal["leave_out", "wrong"],
+        typer.Option("--unknown-labels", help="With --on: rows with labels that the model does not have."),
+    ] = "leave_out",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", help="With --on: the folder of the results; by default evaluations/MODEL/FILE."),
+    ] = None,
+    format: Annotated[
+        InputKind | None,
+        typer.Option("--format", help="With --on: the format, if neither the suffix nor the training file says it."),
+    ] = None,
+    folder: Folder = Path("saved_models"),
+    token_file: TokenFile = None,
+    set: Overrides = None,
+    force: Force = False,
+    plugin: Plugins = None,
+) -> None:
+    """Evaluate the best checkpoint, or with --on a model on new rows: metrics.json, plots, report.html."""
+    if on is None:
+        stages = loading.stages(plugin)
+        stages.run(stages.open_run(pipeline, set), "evaluate", force=force)
+        return
+    loading.with_tensorflow("tfattn.evaluation.new_rows").evaluate_rows(
+        pipeline,
+        on,
+        target=target,
+        unknown_labels=unknown_labels,
+        output=output,
+        format=format,
+        folder=folder,
+        token_file=token_file,
+    ).show()
 
 
 @app.command()
 def compare(
     comparison: Annotated[
-        Path, typer.Argument(help="A comparison file, such as configs/comparisons/transformer_parts.yaml.")
+        str, typer.Argument(help="A comparison file, such as package://configs/comparisons/normalization.yaml.")
     ],
     set: Annotated[
         list[str] | None,
@@ -70,7 +141,46 @@ def compare(
 
 
 @app.command()
-def export(pipeline: Pipeline, set: Overrides = None, force: Force = False, plugin: Plugins = None) -> None:
-    """Write the SavedModel and check that it predicts like the trained model."""
-    stages = loading.stages(plugin)
-    stages.run(stages.open_run(pipeline, set), "export", force=force)
+def export(
+    pipeline: Annotated[
+        str,
+        typer.Argument(
+            help="A pipeline file; with --format an export's folder, its name under saved_models/, a run's folder, or "
+            "a pretrained decoder (smollm2)."
+        ),
+    ],
+    format: Annotated[
+        Literal["hugging_face", "gguf"] | None,
+        typer.Option("--format", help="Write an export for other programs: transformers, or llama.cpp."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="With --format: the new folder; by default FORMAT/NAME.")
+    ] = None,
+    encoder_only: Annotated[
+        bool, typer.Option("--encoder-only", help="With hugging_face: leave out the head of the task.")
+    ] = False,
+    precision: Annotated[
+        Literal["float32", "float16", "bfloat16", "q8_0"] | None,
+        typer.Option("--precision", help="With gguf: the precision of matrices; by default float16."),
+    ] = None,
+    folder: Folder = Path("saved_models"),
+    set: Overrides = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Export even if nothing has changed; with --format replace a written folder."),
+    ] = False,
+    plugin: Plugins = None,
+) -> None:
+    """Write the SavedModel and check that it predicts like the trained model; or write an export in another format."""
+    if format is None:
+        for name, given in {"--to": to, "--encoder-only": encoder_only, "--precision": precision}.items():
+            if given:
+                raise typer.BadParameter(f"{name} needs --format: the SavedModel is written to `export.folder`")
+        stages = loading.stages(plugin)
+        stages.run(stages.open_run(pipeline, set), "export", force=force)
+        return
+    loading.register(plugin)
+    model = loading.exported(pipeline, folder)
+    sharing = loading.with_tensorflow("tfattn.sharing.commands")
+    options = {"force": force, "encoder_only": encoder_only, "precision": precision}
+    sharing.share(model, format, to, folder=folder, **options)

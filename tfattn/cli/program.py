@@ -7,20 +7,22 @@ from typing import Annotated
 import typer
 
 from tfattn import __version__
-from tfattn.cli import configuration, data, generation, models, pipelines, word_vectors
+from tfattn.cli import configuration, data, generation, init, models, pipelines, publishing, word_vectors
+from tfattn.cli.suggesting import SuggestingGroup
 from tfattn.errors import ConfigError, TfattnError
 
 app = typer.Typer(
     name="tfattn",
+    cls=SuggestingGroup,
     help="Attention models from one YAML file: raw data in, a served model out.\n\n"
     "Start with `tfattn sample factory_reports data/factory_reports.csv` and "
-    "`tfattn run pipelines/factory_reports.yaml`.",
+    "`tfattn run package://pipelines/factory_reports.yaml`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for group in (pipelines, models, word_vectors, generation, data, configuration):
+for group in (init, pipelines, models, word_vectors, generation, publishing, data, configuration):
     app.add_typer(group.app)
 
 

@@ -57,8 +57,9 @@ class Argument:
 
     @functools.cached_property
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of a plain value."""
-        return {key: value for key, value in self._type.json_schema().items() if key != "title"}
+        """The JSON Schema of a plain value, without references."""
+        schema = self._type.json_schema()
+        return _inlined({key: value for key, value in schema.items() if key != "title"}, schema.get("$defs", {}))
 
     def check(self, value: Any) -> list[tuple[tuple[str | int, ...], Any]]:
         """Validate a plain value against the type.
@@ -100,6 +101,17 @@ def parse_argument(name: str, hint: Any, default: Any, help: str) -> Argument:
     # The type of an argument that no file may set is checked only when the object is built.
     may_be_stated = given is None or given.may_be_stated
     return Argument(name, annotation if may_be_stated else Any, default, help, nested, given, relations)
+
+
+def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
+    """Replace references by what they refer to, because a schema becomes a part of a larger one."""
+    if isinstance(schema, list):
+        return [_inlined(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {key: _inlined(value, definitions) for key, value in schema.items() if key not in ("$defs", "discriminator")}
 
 
 def _locate(value: Any, steps: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any]:

@@ -11,7 +11,7 @@ from tfattn.config.arguments import REQUIRED
 from tfattn.config.constructors import constructor, contract_of
 from tfattn.config.read import KeyPath
 from tfattn.config.relations import violations
-from tfattn.config.schema import Config
+from tfattn.config.schema import Config, keys_of
 from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.errors import ConfigError
 
@@ -29,7 +29,7 @@ def build(config: Config, *path: str, **given: Any) -> Any:
     """
     mark: Any = SectionMark(config.section)
     for depth, key in enumerate(path):
-        mark = constructor(*mark.entry(config.at(*path[:depth]), config.values)).arguments[key].nested
+        mark = keys_of(*mark.entry(config.at(*path[:depth]), config.values))[key].nested
     return _build(config, mark, path, given)
 
 

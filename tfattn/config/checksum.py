@@ -1,4 +1,4 @@
-"""Checksums of configuration files: a file that tfattn writes begins with the SHA-256 of its text."""
+"""Checksums of configuration files: a file that tfattn writes starts with the SHA-256 of its text."""
 
 import hashlib
 from pathlib import Path

@@ -10,6 +10,8 @@ MOVED_KEYS: dict[str, str] = {
     "training.folds": "ensemble.folds",
     "data.labels": "data.targets.labels",
     "model.normalizes_queries": "model.qk_norm",
+    "task.generation.max_new_tokens": "task.generation.max_tokens",
+    "max_new_tokens": "max_tokens",  # of a recipe of prompts
 }
 # Old and new values of `name`, by section.
 MOVED_NAMES: dict[str, dict[str, str]] = {

@@ -24,6 +24,7 @@ class Pipeline:
         task: the task on top of the model: head, loss, metrics.
         training: the training loop: optimizer, schedule, length.
         ensemble: the number of models to train, and the rows of each; null trains a single model.
+        evaluation: the options of the evaluation.
         export: the folder and options of the SavedModel.
         runtime: devices and precision.
         seed: the seed of all random numbers.
@@ -35,6 +36,7 @@ class Pipeline:
     model: Part("models")
     task: Part("tasks")
     training: Section("training")
+    evaluation: Section("evaluation")
     export: Section("export")
     runtime: Section("runtime")
     ensemble: Section("ensemble") | None = None

@@ -8,13 +8,14 @@ aliases raise ConfigError.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
 
 from tfattn.config.checksum import verify_checksum
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, listed
+from tfattn.files import find_shipped, similar_path, similar_shipped
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
@@ -44,17 +45,17 @@ def nearest_location(locations: Mapping[KeyPath, str], path: KeyPath) -> str:
 
 
 def read_yaml(path: str | Path) -> Tree:
-    """Read a YAML file.
+    """Read a YAML file; its path may be a package:// address.
 
     Raises:
         ConfigError: the file is missing, not UTF-8, not YAML, or has content that is not allowed; with line and column.
     """
-    path = Path(path)
+    path = find_shipped(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"cannot read the file ({error.strerror})", where=str(path), remedy=_similar_files(path)
+            f"cannot read the file ({error.strerror})", where=str(path), remedy=_suggestion(path)
         ) from None
     try:
         text = data.decode("utf-8-sig")
@@ -85,6 +86,44 @@ def parse_yaml(text: str, name: str) -> Tree:
     tree = Tree(None)
     tree.values = _Converter(name, tree.locations).convert(node, ()) if node else None
     return tree
+
+
+def convert_python(value: Any, name: str) -> Tree:
+    """Convert values of a Python caller as if they were read from a file.
+
+    Args:
+        value: mappings, sequences and scalars. Tuples become lists, paths text, and NumPy scalars Python numbers.
+        name: the location of all values, for messages.
+
+    Raises:
+        ConfigError: a value is of another type, or a key is not text; names its key path.
+    """
+    tree = Tree(None)
+    tree.values = _plain(value, (), name, tree.locations)
+    return tree
+
+
+def _plain(value: Any, path: KeyPath, name: str, locations: dict[KeyPath, str]) -> Any:
+    locations[path] = name
+    if len(path) > MAX_DEPTH:
+        raise ConfigError("nested too deeply", where=name, expected=f"{MAX_DEPTH} levels at most")
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(inner, (*path, key), name, locations) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner, (*path, index), name, locations) for index, inner in enumerate(value)]
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy scalar
+        value = value.item()
+    if isinstance(value, PurePath):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    key = ".".join(map(str, path))
+    raise ConfigError(
+        "not a value that a pipeline file can hold",
+        where=f"{name}: {key}" if key else name,
+        expected="mappings with text keys, lists, text, numbers, booleans or None",
+        received=type(value).__name__,
+    )
 
 
 class _CoreLoader(yaml.SafeLoader):
@@ -192,6 +231,8 @@ def _location(name: str, mark: yaml.Mark) -> str:
     return f"{name}:{mark.line + 1}:{mark.column + 1}"
 
 
-def _similar_files(path: Path) -> str:
+def _suggestion(path: Path) -> str:
+    if suggested := similar_path(path) or similar_shipped(path):
+        return suggested
     found = sorted(str(other) for other in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
-    return f"There are: {', '.join(found)}." if found else ""
+    return f"There are: {listed(found)}." if found else ""

@@ -22,11 +22,13 @@ class Relation(ABC):
     Args:
         other: the other key; keys inside a nested section are joined by dots.
         inner: for an argument that is a section, the key inside it that the constraint is about.
+        unless: a key of the same section; the constraint does not apply if it is given.
         remedy: the remedy in the error message, a full sentence.
     """
 
     other: str
     inner: str = field(default="", kw_only=True)
+    unless: str = field(default="", kw_only=True)
     remedy: str = field(default="", kw_only=True)
 
     @abstractmethod
@@ -120,6 +122,8 @@ def violations(relations: Mapping[str, Iterable[Relation]], values: Mapping[str,
     for name, stated in relations.items():
         for relation in stated:
             key = f"{name}.{relation.inner}" if relation.inner else name
+            if relation.unless and values.get(relation.unless) is not None:
+                continue
             try:
                 value, other = _at(values, key), _at(values, relation.other)
             except KeyError:

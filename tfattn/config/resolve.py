@@ -1,49 +1,68 @@
 """Resolves a pipeline file and `--set` overrides into a checked configuration.
 
-Sources of values, from lowest to highest priority: defaults of constructors, sizes of pretrained weights, the file
-after `from:` in a section, the pipeline file, `--set`.
+Sources of values, from lowest to highest priority: defaults of constructors, sizes of pretrained weights and the
+recommended training of the model, the file after `from:` in a section, the pipeline file, `--set`.
 """
 
 import contextlib
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tfattn import registry
 from tfattn.config.moved import move
-from tfattn.config.read import KeyPath, Tree, parse_yaml, read_yaml
-from tfattn.config.schema import EMBEDDINGS, Config, check, keys_of
+from tfattn.config.read import KeyPath, Tree, convert_python, parse_yaml, read_yaml
+from tfattn.config.recommended_training import recommended_training
+from tfattn.config.schema import ADAPTER, EMBEDDINGS, Config, check, keys_of
 from tfattn.config.wording import describe_value
 from tfattn.console import note
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, TfattnError
+from tfattn.files import SCHEME, find_shipped, similar_path, similar_shipped
 
+DECODING = "decoding"  # the section of a task that searches for texts
 NUM_HEADS = "num_heads"  # the shapes of attention weights do not depend on it
 
 
-def resolve(path: str | Path, overrides: list[str] | None = None) -> Config:
-    """Read, merge and check a pipeline file.
+# `key.path=value` with the value in YAML, or the values of keys and sections.
+Overrides = Sequence[str] | Mapping[str, Any]
+
+
+def resolve(pipeline: str | Path | Mapping[str, Any], overrides: Overrides | None = None) -> Config:
+    """Read, merge and check a pipeline.
 
     Args:
-        path: the pipeline file.
-        overrides: strings `key.path=value`, the value in YAML.
+        pipeline: the pipeline file, the package:// address of a shipped pipeline, or the content of a pipeline.
+        overrides: strings `key.path=value`; or a mapping from keys or key paths to values, in which a section is merged
+            into the section of the pipeline.
 
     Raises:
         ConfigError: a file cannot be read, or (as ConfigProblems) the configuration has errors.
     """
-    tree = _read_mapping(path, expected="a mapping with name, data, model, task")
+    if isinstance(pipeline, Mapping):
+        tree, file = convert_python(pipeline, "pipeline"), Path("pipeline")
+    else:
+        tree, file = _read_mapping(pipeline, expected="a mapping with name, data, model, task"), find_shipped(pipeline)
     problems: list[ConfigError] = []
     skipped: set[KeyPath] = set()
-    for section, values in _sections_with_from(tree.values):
-        with _collect_error(problems, skipped, section):
-            _merge_part(tree, section, values, Path(path))
-    for override in overrides or ():
+    _merge_parts(tree, file, problems, skipped)
+    if isinstance(overrides, Mapping):
         with _collect_error(problems, skipped, ()):
-            _override(tree, override)
+            given = Tree({})
+            for key, value in overrides.items():
+                _set(given, tuple(key.split(".")), convert_python(value, f"override {key}"), f"override {key}")
+            _merge_parts(given, file, problems, skipped)
+            _merge(tree.values, given.values, tree.locations, (), given.locations, ())
+    for override in () if isinstance(overrides, Mapping) else overrides or ():
+        with _collect_error(problems, skipped, ()):
+            _override(tree, override, file)
     with _collect_error(problems, skipped, ()):
         for moved in move(tree):
             note(moved)
     with _collect_error(problems, skipped, ("model",)):
         _fill_from_pretrained(tree)
+    if ("training",) not in skipped:
+        _fill_training(tree)
     return check(tree, "pipeline", problems, skipped)
 
 
@@ -61,6 +80,8 @@ def resolve_section(section: str, path: str | Path | None, overrides: list[str] 
     tree = _read_mapping(path, expected=f"a mapping with keys of `{section}`") if path else Tree({})
     for override in overrides or ():
         _override(tree, override)
+    for moved in move(tree):
+        note(moved)
     return check(tree, section)
 
 
@@ -85,6 +106,12 @@ def _read_mapping(path: str | Path, expected: str) -> Tree:
     return tree
 
 
+def _merge_parts(tree: Tree, file: Path, problems: list[ConfigError], skipped: set[KeyPath]) -> None:
+    for section, values in _sections_with_from(tree.values):
+        with _collect_error(problems, skipped, section):
+            _merge_part(tree, section, values, file)
+
+
 def _merge_part(tree: Tree, path: KeyPath, values: dict[str, Any], file: Path) -> None:
     location = tree.location((*path, "from"))
     name = values.pop("from")
@@ -100,12 +127,24 @@ def _merge_part(tree: Tree, path: KeyPath, values: dict[str, Any], file: Path) -
 
 
 def _find_part(name: str, file: Path, location: str) -> Path:
-    """Find the file of a part, relative to the current folder, the pipeline's folder, or a folder above it."""
+    """Find the file of a part: shipped, or relative to the current folder or the pipeline's folder or one above it."""
+    if name.startswith(SCHEME):
+        try:
+            return find_shipped(name)
+        except ConfigError as error:
+            error.where = location
+            raise
     for folder in (Path(), *file.resolve().parents):
         if (folder / name).is_file():
             return folder / name
+    suggestions = (similar_path(folder / name) for folder in (Path(), *file.resolve().parents[:3]))
     raise ConfigError(
-        "no such part", where=location, received=name, remedy=f"Looked in . and in the folders above {file}."
+        "no such part",
+        where=location,
+        received=name,
+        remedy=next(filter(None, suggestions), "")
+        or similar_shipped(Path(name))
+        or f"Looked in . and in the folders above {file}.",
     )
 
 
@@ -131,7 +170,8 @@ def _merge(
                 low_locations[(*low_path, *inner[len(high_path) :])] = where
 
 
-def _override(tree: Tree, override: str) -> None:
+def _override(tree: Tree, override: str, file: Path | None = None) -> None:
+    """Apply an override; a section in its value may start from a part, which is looked for as those of the file."""
     keys, equals, text = override.partition("=")
     path = tuple(keys.split("."))
     where = f"--set {keys}"
@@ -140,6 +180,14 @@ def _override(tree: Tree, override: str) -> None:
             "not an override", where=f"--set {override}", expected="key.path=value, such as training.epochs=3"
         )
     value = parse_yaml(text, where)
+    _set(tree, path, value, where)
+    if file is not None and path[-1] not in (EMBEDDINGS, ADAPTER):
+        for inner, values in _sections_with_from(value.values):
+            _merge_part(tree, (*path, *inner), values, file)
+
+
+def _set(tree: Tree, path: KeyPath, value: Tree, where: str) -> None:
+    """Set the value of a key path, and create the sections around it."""
     section = tree.values
     for depth, key in enumerate(path[:-1]):
         section = section.setdefault(key, {})
@@ -154,22 +202,74 @@ def _override(tree: Tree, override: str) -> None:
 
 
 def _fill_from_pretrained(tree: Tree) -> None:
-    """Fill in the sizes of a pretrained model, and of pretrained models inside it, from their weights."""
+    """Fill in the sizes of a pretrained model, and of pretrained models inside it, and how it searches for texts."""
     model = tree.values.get("model")
     if not isinstance(model, dict):
         return
     inner = [(("model", key), value) for key, value in model.items() if isinstance(value, dict)]
     for path, section in [(("model",), model), *inner]:
         if isinstance(section.get("pretrained"), str):
-            _fill_sizes(tree, path, section)
+            weights = _fill_sizes(tree, path, section)
+            if section is model and isinstance(model.get(ADAPTER), dict):
+                _fill_adapter(tree, model, model[ADAPTER])
+            if section is model:
+                _fill_decoding(tree, weights.decoding(), f"pretrained {section['pretrained']}")
 
 
-def _fill_sizes(tree: Tree, path: KeyPath, model: dict[str, Any]) -> None:
+def _fill_adapter(tree: Tree, model: dict[str, Any], adapter: dict[str, Any]) -> None:
+    """Fill in the settings of a trained adapter, and its revision on a hub."""
+    if not isinstance(source := adapter.get("from"), str):
+        return
+    location = tree.location(("model", ADAPTER, "from"))
+    try:
+        published = registry.find("sections", "peft_adapter")(source)
+        settings = {"name": "lora", **published.arguments(model)}
+        adapter["from"] = published.address
+    except TfattnError as error:
+        error.where = f"{location}: {error.where or f'model.{ADAPTER}.from'}"
+        raise
+    _fill(tree, ("model", ADAPTER), adapter, settings, f"adapter {source}")
+    for key, value in settings.items():
+        if key != "dropout" and adapter[key] != value:
+            raise ConfigError(
+                "the trained adapter has another value",
+                key=f"model.{ADAPTER}.{key}",
+                where=f"{tree.location(('model', ADAPTER, key))}: model.{ADAPTER}.{key}",
+                expected=f"{value}, the value of {source}",
+                received=repr(adapter[key]),
+                remedy="Remove the key: values that are not given are taken from the adapter.",
+            )
+
+
+def _fill_decoding(tree: Tree, decoding: Mapping[str, Any], origin: str) -> None:
+    """Fill in the search for texts, if the task has one."""
+    task = tree.values.get("task")
+    name = task.get("name") if isinstance(task, dict) else None
+    if not decoding or name not in registry.names("tasks") or DECODING not in keys_of("tasks", name):
+        return
+    if task.get(DECODING) is None:
+        task[DECODING] = {}
+        tree.locations[("task", DECODING)] = origin
+    if isinstance(task[DECODING], dict):
+        _fill(tree, ("task", DECODING), task[DECODING], decoding, origin)
+
+
+def _fill(tree: Tree, path: KeyPath, section: dict[str, Any], values: Mapping[str, Any], origin: str) -> None:
+    """Fill in the keys that a section lacks; their location is the origin of the values."""
+    for key, value in values.items():
+        if key not in section:
+            section[key] = value
+            tree.locations[(*path, key)] = origin
+
+
+def _fill_sizes(tree: Tree, path: KeyPath, model: dict[str, Any]) -> Any:
+    """Fill in the sizes of a model from its pretrained weights, and return the weights."""
     source, key_of_model = model["pretrained"], ".".join(path)
     location = tree.location((*path, "pretrained"))
     try:
         weights = registry.find("sections", "pretrained")(source)
         sizes = {"name": weights.model, **weights.sizes()}
+        model["pretrained"] = weights.address or source  # with the revision, so that later stages read the same
     except ConfigError as error:
         error.where = error.where or location
         raise
@@ -194,15 +294,35 @@ def _fill_sizes(tree: Tree, path: KeyPath, model: dict[str, Any]) -> None:
             received=repr(model[NUM_HEADS]),
             remedy="Remove the key: sizes that are not given are taken from the weights.",
         )
-    for key, value in sizes.items():
-        if key not in model:
-            model[key] = value
-            tree.locations[(*path, key)] = f"pretrained {source}"
+    _fill(tree, path, model, sizes, f"pretrained {source}")
+    return weights
 
 
-def _sections_with_from(values: dict[str, Any]) -> list[tuple[KeyPath, dict[str, Any]]]:
-    """List the sections with `from:`, except the embeddings of a model, where it names word vectors."""
-    return [(path, inner) for path, inner in _mappings(values, ()) if "from" in inner and path[-1:] != (EMBEDDINGS,)]
+def _fill_training(tree: Tree) -> None:
+    """Fill in the recommended training of the model; a part whose `name` is given has its own defaults."""
+    training = tree.values.get("training", {})
+    recommended, origin = recommended_training(tree.values)
+    if not recommended or not isinstance(training, dict):
+        return
+    for key, value in recommended.items():
+        given = training.get(key, {})
+        if key not in training:
+            training[key] = copy.deepcopy(value)
+            tree.locations[("training", key)] = origin
+        elif isinstance(value, dict) and isinstance(given, dict) and given and "name" not in given:
+            for inner in value.keys() - given.keys():
+                tree.locations[("training", key, inner)] = origin
+            training[key] = {**value, **given}
+    tree.values["training"] = training
+
+
+def _sections_with_from(values: Any) -> list[tuple[KeyPath, dict[str, Any]]]:
+    """List the sections with `from:`, except the embeddings and the adapter of a model, where it names weights."""
+    return [
+        (path, inner)
+        for path, inner in _mappings(values, ())
+        if "from" in inner and path[-1:] not in ((EMBEDDINGS,), (ADAPTER,))
+    ]
 
 
 def _mappings(value: Any, path: KeyPath) -> Any:

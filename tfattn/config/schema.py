@@ -1,6 +1,6 @@
 """Checks plain values against the signatures of constructors: collects all errors and fills in defaults."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -12,10 +12,12 @@ from tfattn.config.constructors import constructor
 from tfattn.config.read import KeyPath, Tree, nearest_location
 from tfattn.config.relations import violations
 from tfattn.config.types import Mark, OfTaskMark, PartMark, PartsMark, SectionMark
-from tfattn.config.wording import describe_value, quotes_hint
+from tfattn.config.wording import choices, describe_value, quotes_hint
 from tfattn.errors import ConfigError, ConfigProblems, nearest
+from tfattn.similar_names import is_sure, similar_names
 
 EMBEDDINGS = "embeddings"
+ADAPTER = "adapter"
 # Not an argument of a constructor, because `from` is a keyword of Python.
 InitFrom = Annotated[dict[Literal["from"], Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 
@@ -23,7 +25,8 @@ PRETRAINED = Argument(
     name="pretrained",
     annotation=Annotated[str | None, Field(min_length=1)],
     default=None,
-    help="pretrained weights to start from: `minilm`, `smollm2`, or a folder; they also define the sizes.",
+    help="pretrained weights to start from: `minilm`, `smollm2`, a folder, hf://OWNER/NAME or keras://PRESET; they "
+    "also define the sizes.",
     nested=None,
     given=None,
 )
@@ -36,7 +39,27 @@ SHARED_KEYS: dict[str, dict[str, Argument]] = {
             name=EMBEDDINGS,
             annotation=InitFrom | None,
             default=None,
-            help="`{from: FILE}`, or an export: word vectors that initialize the embeddings of tokens that are words.",
+            help="`{from: FILE}`, hf://OWNER/NAME/FILE, or an export: word vectors that initialize the embeddings of "
+            "tokens that are words.",
+            nested=None,
+            given=None,
+        ),
+        ADAPTER: Argument(
+            name=ADAPTER,
+            annotation=Any,
+            default=None,
+            help="trains small changes of the pretrained weights, which stay as they are; null trains all weights.",
+            nested=PartMark("adapters"),
+            given=None,
+        ),
+    },
+    "adapters": {
+        "from": Argument(
+            name="from",
+            annotation=Annotated[str | None, Field(min_length=1)],
+            default=None,
+            help="the trained adapter to start from: a folder of the package `peft`, or hf://OWNER/NAME; it also "
+            "defines rank, alpha and targets.",
             nested=None,
             given=None,
         ),
@@ -94,7 +117,7 @@ def check(tree: Tree, section: str, problems: Sequence[ConfigError] = (), skippe
     Raises:
         ConfigProblems: all errors, each with location, key, expected and received value, and the most similar key.
     """
-    checker = _Checker(tree, problems, skipped)
+    checker = _Checker(tree, section, problems, skipped)
     values = checker.section(("sections", section), tree.values, ())
     if checker.problems:
         raise ConfigProblems(checker.problems)
@@ -108,9 +131,38 @@ def keys_of(kind: str, name: str) -> dict[str, Argument]:
     return {key: argument for key, argument in found.items() if argument.in_file}
 
 
+def key_paths(entry: tuple[str, str], values: Any, whole: dict[str, Any], path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield the paths of all keys of a section and of the sections in it, in the order of the constructors.
+
+    Args:
+        entry: the catalog and the name of the section.
+        values: the given values of the section. A part without a name has the keys of all parts of its catalog.
+        whole: the pipeline that contains it.
+        path: the path of the section.
+    """
+    for key, argument in keys_of(*entry).items():
+        yield (*path, key)
+        given = values.get(key) if isinstance(values, dict) else None
+        for inner in _possible_entries(argument.nested, given, whole):
+            yield from key_paths(inner, given, whole, (*path, key))
+
+
+def _possible_entries(mark: Mark | None, given: Any, whole: dict[str, Any]) -> list[tuple[str, str]]:
+    if isinstance(mark, PartMark):
+        names = registry.names(mark.catalog)
+        name = given.get("name") if isinstance(given, dict) else None
+        return [(mark.catalog, known) for known in ([name] if name in names else names)]
+    task = whole.get("task")
+    name = task.get("name") if isinstance(task, dict) else None
+    if isinstance(mark, SectionMark) or isinstance(mark, OfTaskMark) and name in registry.names(mark.part):
+        return [mark.entry({}, whole)]
+    return []
+
+
 class _Checker:
-    def __init__(self, tree: Tree, problems: Sequence[ConfigError], skipped: Collection[KeyPath]):
+    def __init__(self, tree: Tree, section_name: str, problems: Sequence[ConfigError], skipped: Collection[KeyPath]):
         self.tree = tree
+        self.section_name = section_name
         self.problems = list(problems)
         self.skipped = skipped
         self.origins: dict[KeyPath, str] = {}
@@ -122,7 +174,7 @@ class _Checker:
             return {}
         keys = keys_of(*entry)
         for unknown in [key for key in values if key not in keys and not (named and key == "name")]:
-            self._problem((*path, unknown), "unknown key", remedy=nearest(unknown, keys) or _available_keys(keys))
+            self._problem((*path, unknown), "unknown key", remedy=self._suggestion(unknown, keys))
         resolved = {"name": values["name"]} if named else {}
         if named:
             self.origins[(*path, "name")] = self.tree.location((*path, "name"))
@@ -164,12 +216,13 @@ class _Checker:
             return self._parts(mark, value, path)
         named = isinstance(mark, PartMark)
         if named and (not isinstance(value, dict) or "name" not in value):
-            options = ", ".join(registry.names(mark.catalog))
+            options = registry.names(mark.catalog)
             self._problem(
                 path,
                 "a part needs its name",
-                expected=f"a mapping with `name:` one of {options}",
+                expected=f"a mapping with `name:` one of {', '.join(options)}",
                 received=describe_value(value),
+                remedy=f"Write {{name: {value}}}." if value in options else "",
             )
             return {}
         if isinstance(mark, OfTaskMark) and not self._has_task():
@@ -197,11 +250,28 @@ class _Checker:
 
     def _is_valid(self, argument: Argument, value: Any, path: KeyPath) -> bool:
         mismatches = argument.check(value)
+        in_list: dict[KeyPath, list[tuple[KeyPath, Any]]] = {}
         for inner, found in mismatches:
+            in_list.setdefault(inner[:-1] if inner and isinstance(inner[-1], int) else inner, []).append((inner, found))
+        for (inner, found), *others in in_list.values():
             expected, received = argument.expected(), describe_value(found)
-            remedy = quotes_hint(found, expected)
+            if others:
+                received += f", and {len(others)} more wrong values"
+            remedy = quotes_hint(found, expected) or nearest(found, choices(argument.schema))
             self._problem((*path, *inner), "wrong value", expected=expected, received=received, remedy=remedy)
         return not mismatches
+
+    def _suggestion(self, unknown: Any, keys: Mapping[str, Argument]) -> str:
+        """Suggest a key for an unknown key: a key of its section, or a key of another section."""
+        unknown, similar = str(unknown), similar_names(str(unknown), keys)
+        if not (similar and is_sure(unknown, similar[0])):
+            others: dict[str, str] = {}
+            for path in sorted(key_paths(("sections", self.section_name), self.tree.values, self.tree.values), key=len):
+                others.setdefault(path[-1], ".".join(path))
+            elsewhere = similar_names(unknown, others)
+            if elsewhere and (not similar or is_sure(unknown, elsewhere[0])):
+                return f"Did you mean `{others[elsewhere[0]]}`?"
+        return nearest(unknown, keys) or _available_keys(keys)
 
     def _problem(self, path: KeyPath, what: str, **details: str) -> None:
         key = ".".join(str(step) for step in path)
@@ -209,6 +279,6 @@ class _Checker:
         self.problems.append(ConfigError(what, key=key, where=f"{location}: {key}" if key else location, **details))
 
 
-def _available_keys(keys: dict[str, Argument]) -> str:
+def _available_keys(keys: Mapping[str, Argument]) -> str:
     available = [key for key, argument in keys.items() if not argument.given]
     return f"The keys are: {', '.join(available)}." if available else "The section has no keys."

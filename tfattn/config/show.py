@@ -23,13 +23,13 @@ def _lines(values: dict[str, Any], path: KeyPath, origins: dict[KeyPath, str]) -
     for key, value in values.items():
         inner = (*path, key)
         if isinstance(value, dict) and value:
-            yield f"{indent}{_scalar(key)}:", ""
+            yield f"{indent}{scalar(key)}:", ""
             yield from _lines(value, inner, origins)
         else:
-            yield f"{indent}{_scalar(key)}: {_scalar(value)}", nearest_location(origins, inner)
+            yield f"{indent}{scalar(key)}: {scalar(value)}", nearest_location(origins, inner)
 
 
-def _scalar(value: Any) -> str:
+def scalar(value: Any) -> str:
     """Write a value as JSON, which is YAML, or as a plain word if YAML reads it back unchanged."""
     if isinstance(value, str):
         try:
@@ -86,7 +86,7 @@ def key_lines(kind: str, name: str) -> list[str]:
     """List the keys of the section of a catalog entry, one line each: key, type, default and explanation."""
     lines = []
     for argument in keys_of(kind, name).values():
-        default = "required" if argument.default is REQUIRED else f"default {_scalar(argument.default)}"
+        default = "required" if argument.default is REQUIRED else f"default {scalar(argument.default)}"
         given = "filled in" if argument.given else default
         lines.append(f"{argument.name}: {_kind(argument)}; {given}. {argument.help}")
     return lines

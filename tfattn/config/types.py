@@ -111,9 +111,10 @@ Depth = Annotated[int, Field(ge=1, le=1000)]  # layers of a stack; building more
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]  # a dropout probability
 # Choices of the blocks of attention models.
+GATED_ACTIVATIONS = ("glu", "reglu", "geglu", "geglu_approximate", "swiglu")
 Activation = Literal[
     *("gelu", "gelu_approximate", "relu", "relu_squared", "silu", "sigmoid", "tanh"),
-    *("glu", "reglu", "geglu", "swiglu"),
+    *GATED_ACTIVATIONS,
 ]
-Normalization = Literal["layer_norm", "rms_norm", "none", "batch_norm"]
+Normalization = Literal["layer_norm", "layer_norm_no_bias", "rms_norm", "none", "batch_norm"]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]

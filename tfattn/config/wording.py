@@ -23,8 +23,8 @@ _BOUNDS = {
 
 def describe_type(schema: dict[str, Any]) -> str:
     """Describe a JSON Schema in a few words."""
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(describe_type(option) for option in schema["anyOf"]))
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(map(describe_type, options)))
     if "const" in schema:
         return repr(schema["const"])
     if "enum" in schema:
@@ -35,9 +35,23 @@ def describe_type(schema: dict[str, Any]) -> str:
     if schema.get("type") == "object" and isinstance(schema.get("additionalProperties"), dict):
         names = f" of {describe_type(schema['propertyNames'])}" if "propertyNames" in schema else ""
         return f"a mapping{names}, each value {describe_type(schema['additionalProperties'])}"
+    if "properties" in schema:
+        keys = [
+            key + (f" {value['const']!r}" if "const" in value else "") for key, value in schema["properties"].items()
+        ]
+        return f"a mapping with {', '.join(keys)}"
     bounds = [f"{sign} {_number(schema[key])}" for key, sign in _BOUNDS.items() if key in schema]
     pattern = f" that matches {schema['pattern']}" if "pattern" in schema else ""
     return f"{kind} {' and '.join(bounds)}".rstrip() + pattern
+
+
+def choices(schema: dict[str, Any]) -> list[str]:
+    """List the texts that a JSON Schema allows, also inside lists and mappings; empty if it allows any text."""
+    inner = [*schema.get("anyOf", ()), schema.get("items"), schema.get("additionalProperties")]
+    options = [*schema.get("enum", ()), schema.get("const")]
+    return [option for option in options if isinstance(option, str)] + [
+        option for part in inner if isinstance(part, dict) for option in choices(part)
+    ]
 
 
 def format_value(value: Any) -> str:

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from tfattn.config.types import Rate
+from tfattn.data.examples.transforms import Transform
 from tfattn.data.image_transforms import ColourJitter, Cutout, Flip, ResizedCrop, Shift
 from tfattn.data.mixup import MixUp
-from tfattn.data.transforms import Transform
 
 
 @dataclass(frozen=True, kw_only=True)

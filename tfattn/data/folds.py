@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from tfattn.data.dictionary_encoded import DictionaryEncoded
+from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError, listed
 
 

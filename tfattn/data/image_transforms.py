@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 import tensorflow as tf
 
+from tfattn.data.examples.transforms import Transform, epoch_key, seeds_of
 from tfattn.data.splitmix64 import integers, uniform
-from tfattn.data.transforms import Transform, seeds_of
 from tfattn.features import IMAGES
 
 # Independent random streams of a record.
@@ -74,9 +74,9 @@ class Flip(Transform):
 
     def __init__(self, how: Literal["random", "alternating"]):
         self.how = how
-        self._seed = self._epoch = 0
+        self._seed, self._epoch = 0, tf.constant(0, tf.int64)
 
-    def in_epoch(self, *, seed: int, epoch: int) -> "Flip":
+    def in_epoch(self, *, seed: int, epoch: tf.Tensor) -> "Flip":
         """Return the flips of an epoch."""
         flip = Flip(self.how)
         flip._seed, flip._epoch = seed, epoch
@@ -85,8 +85,8 @@ class Flip(Transform):
     def __call__(self, batch, seeds):
         images = batch[IMAGES]
         if self.how == "alternating":
-            first = uniform(seeds_of(seeds[:, 1], seed=self._seed, epoch=0), 1, draw=FLIP) < 0.5
-            is_flipped = tf.not_equal(first, self._epoch % 2 == 1)
+            first = uniform(seeds_of(seeds[:, 1], epoch_key(seed=self._seed, epoch=0)), 1, draw=FLIP) < 0.5
+            is_flipped = tf.not_equal(first, tf.equal(self._epoch % 2, 1))
         else:
             is_flipped = uniform(seeds, 1, draw=FLIP) < 0.5
         return {**batch, IMAGES: tf.where(is_flipped[:, :, None, None], images[:, :, ::-1], images)}

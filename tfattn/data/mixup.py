@@ -3,9 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
+from tfattn.data.examples.transforms import Transform
 from tfattn.data.image_transforms import MIXUP
 from tfattn.data.splitmix64 import uniform
-from tfattn.data.transforms import Transform
 from tfattn.features import IMAGES, LABEL_IDS, MIXED_LABEL_IDS, MIXED_SHARES
 
 _POINTS = 4096  # size of the quantile table of shares

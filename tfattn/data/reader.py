@@ -1,17 +1,17 @@
 """Batches of records in a reproducible order, from any position, for any number of replicas."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
 from tfattn.data.batching import Batching, Window, tokens_of
-from tfattn.data.encoding import parse
-from tfattn.data.raw_rows import read_rows
+from tfattn.data.examples.encoding import parse
+from tfattn.data.examples.transforms import Transform, epoch_key, seeds_of
 from tfattn.data.records import Records
-from tfattn.data.transforms import Transform, seeds_of
+from tfattn.data.sources.raw_rows import read_rows
 from tfattn.features import WEIGHTS
 
 RECORD_IDS = "record_ids"  # (B,) int32, index of a record in its split; -1 for rows that pad the batch
@@ -78,6 +78,7 @@ class Reader:
         added = (name for change in self._transforms for name in change.targets)
         self.targets = tuple(dict.fromkeys([*self._records.targets, *added]))
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # several methods use the plan of an epoch
+        self._pipeline = functools.cache(self._make_pipeline)
         self.plan(0)  # fail early if the plan is impossible
 
     def texts(self, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -134,52 +135,81 @@ class Reader:
             ...). T is the longest sequence of the whole batch, for all parts.
         """
         order = _Order(self.plan(epoch), self._records.lengths, start)
-        changes = [change.in_epoch(seed=self._seed, epoch=epoch) for change in self._transforms]
-        with_partners = any(change.reads_partners for change in changes)
-        with tf.device("CPU:0"):  # where input pipelines run, whatever device is current
-            parts = tf.constant(list(range(replicas) if local is None else local), tf.int64)
-            paths = tf.constant([str(path) for path in self._records.paths])
-            lengths, rows, positions = tf.constant(self._lengths), tf.constant(order.rows), tf.constant(order.positions)
-            begins, widths, shards = tf.constant(order.begins), tf.constant(order.widths), tf.constant(order.shards)
-        # Autograph takes a second, and there is no Python control flow to convert.
-        without_autograph = tf.autograph.experimental.do_not_convert
-
-        @without_autograph
-        def load(window):
-            stored = tf.data.TFRecordDataset(tf.gather(paths, shards[window[0] : window[1]]), buffer_size=READ_BYTES)
-            return window[2], window[3], stored.batch(window[4]).get_single_element()
-
-        @without_autograph
-        def gather(first, last, stored):
-            # `stored` must not leave this function: tf.data measures the strings of every element.
-            @without_autograph
-            def batch(number):
-                begin, count = begins[number], begins[number + 1] - begins[number]
-                slots, real = _filled(count, parts, replicas, accumulation, updates)
-                if with_partners:  # the partner of the first row is the last row of the batch
-                    slots, real = tf.concat([slots, count - 1 - slots], axis=0), tf.concat([real, real], axis=0)
-                mine = tf.gather(rows, begin + slots)
-                return tf.gather(stored, tf.gather(positions, mine)), mine, real, widths[number]
-
-            return tf.data.Dataset.range(first, last).map(batch)
-
-        @without_autograph
-        def parsed(serialized, mine, real, widths):
-            batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
-            batch[RECORD_IDS] = tf.where(real, mine, -1)
-            batch[WEIGHTS] = tf.cast(real, tf.float32)
-            for change in changes:
-                batch = change(batch, seeds_of(mine, seed=self._seed, epoch=epoch))
-            batch = {name: _divided(value, len(parts)) for name, value in batch.items()}
-            return {name: _divided(value, updates, axis=1) for name, value in batch.items()} if updates > 1 else batch
-
-        windows = tf.data.Dataset.from_tensor_slices(order.windows).map(load).prefetch(1)
-        batches = windows.flat_map(gather).map(parsed, num_parallel_calls=NUM_PARALLEL_PARSES, deterministic=True)
+        with tf.device("CPU:0"):  # where input pipelines run, for any current device
+            batches = self._pipeline(replicas, accumulation, updates, local or range(replicas))(
+                *(self._lengths, order.rows, order.positions, order.starts, order.widths, order.shards, order.windows),
+                *(epoch, epoch_key(seed=self._seed, epoch=epoch)),
+            )
         options = tf.data.Options()
         # The autotuning thread sleeps for up to a minute at a time and delays the end of iterators.
         options.autotune.enabled = False
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-        return batches.unbatch().prefetch(2 * len(parts)).with_options(options)
+        return batches.with_options(options)
+
+    def _make_pipeline(
+        self, replicas: int, accumulation: int, updates: int, local: range
+    ) -> Callable[..., tf.data.Dataset]:
+        """Return a function of the order, number and key of an epoch that returns its batches; see `dataset`.
+
+        It is traced once: tracing takes longer than reading a few thousand rows.
+        """
+        parts = tf.constant(list(local), tf.int64)
+        paths = tf.constant([str(path) for path in self._records.paths])
+        # Autograph takes a second, and there is no Python control flow to convert.
+        without_autograph = tf.autograph.experimental.do_not_convert
+
+        def pipeline(lengths, rows, positions, starts, widths, shards, windows, epoch, key):
+            changes = [change.in_epoch(seed=self._seed, epoch=epoch) for change in self._transforms]
+            with_partners = any(change.reads_partners for change in changes)
+
+            @without_autograph
+            def load(window):
+                names = tf.gather(paths, shards[window[0] : window[1]])
+                stored = tf.data.TFRecordDataset(names, buffer_size=READ_BYTES)
+                return window[2], window[3], stored.batch(window[4]).get_single_element()
+
+            @without_autograph
+            def gather(first, last, stored):
+                # `stored` must not leave this function: tf.data measures the strings of every element.
+                @without_autograph
+                def batch(number):
+                    begin, count = starts[number], starts[number + 1] - starts[number]
+                    slots, real = _filled(count, parts, replicas, accumulation, updates)
+                    if with_partners:  # the partner of the first row is the last row of the batch
+                        slots, real = tf.concat([slots, count - 1 - slots], axis=0), tf.concat([real, real], axis=0)
+                    mine = tf.gather(rows, begin + slots)
+                    return tf.gather(stored, tf.gather(positions, mine)), mine, real, widths[number]
+
+                return tf.data.Dataset.range(first, last).map(batch)
+
+            @without_autograph
+            def parsed(serialized, mine, real, widths):
+                batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
+                batch[RECORD_IDS] = tf.where(real, mine, -1)
+                batch[WEIGHTS] = tf.cast(real, tf.float32)
+                for change in changes:
+                    batch = change(batch, seeds_of(mine, key))
+                batch = {name: _divided(value, len(local)) for name, value in batch.items()}
+                if updates == 1:
+                    return batch
+                return {name: _divided(value, updates, axis=1) for name, value in batch.items()}
+
+            loaded = tf.data.Dataset.from_tensor_slices(windows).map(load).prefetch(1)
+            batches = loaded.flat_map(gather).map(parsed, num_parallel_calls=NUM_PARALLEL_PARSES, deterministic=True)
+            return batches.unbatch().prefetch(2 * len(local))
+
+        of_batches = (None, *self._lengths.shape[1:])
+        signature = [
+            tf.TensorSpec(self._lengths.shape, tf.int32),  # lengths
+            *[tf.TensorSpec([None], tf.int32)] * 2,  # rows, positions
+            tf.TensorSpec([None], tf.int64),  # starts
+            tf.TensorSpec(of_batches, tf.int32),  # widths
+            tf.TensorSpec([None], tf.int64),  # shards
+            tf.TensorSpec([None, 5], tf.int64),  # windows
+            *[tf.TensorSpec([], tf.int64)] * 2,  # epoch, key
+        ]
+        # TensorFlow counts the traces of a function by its code, and warns of many; a partial has no code.
+        return tf.function(functools.partial(pipeline), input_signature=signature, autograph=False)
 
     def _plan(self, epoch: int) -> list[Window]:
         records = self._records
@@ -193,7 +223,7 @@ class _Order:
 
     Attributes:
         rows: record indices, concatenated over batches.
-        begins: the start of each batch in `rows`, and the end of the last.
+        starts: the start of each batch in `rows`, and the end of the last.
         widths: (batches, k) or (batches, k, a), maximum length of each of the k sequences in each batch.
         shards: shard indices, concatenated over windows.
         positions: for each record, its index in its window; arbitrary for a record without a window.
@@ -203,8 +233,8 @@ class _Order:
     def __init__(self, plan: list[Window], lengths: list[np.ndarray], start: int):
         batches = [rows for window in plan for rows in window.batches]
         self.rows = np.concatenate(batches).astype(np.int32)
-        self.begins = np.cumsum([0, *map(len, batches)])
-        self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.begins[:-1], axis=0)
+        self.starts = np.cumsum([0, *map(len, batches)])
+        self.widths = np.maximum.reduceat(np.concatenate(lengths)[self.rows], self.starts[:-1], axis=0)
         self.shards = np.concatenate([window.shards for window in plan])
         starts = np.cumsum([0, *map(len, lengths)])
         self.positions = np.zeros(starts[-1], np.int32)

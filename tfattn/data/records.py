@@ -19,7 +19,7 @@ import tensorflow as tf
 from typing_extensions import TypedDict
 
 from tfattn import files
-from tfattn.data.encoding import MODEL_NAMES, Feature, by_mask, described, have_classes, lengths_of, serialized
+from tfattn.data.examples.encoding import MODEL_NAMES, Feature, by_mask, described, have_classes, lengths_of, serialized
 from tfattn.errors import DataError
 from tfattn.features import ENCODED, LABEL_IDS
 

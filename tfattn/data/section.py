@@ -2,19 +2,19 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from tfattn.config.types import OfTask, Part, Section
 from tfattn.data.batching import Batching
-from tfattn.data.encoding import have_classes
-from tfattn.data.engine import Engine
-from tfattn.data.examples import Examples
-from tfattn.data.local_engine import Local
-from tfattn.data.ready_made import ReadyMade
+from tfattn.data.engines.engine import Engine
+from tfattn.data.engines.local_engine import Local
+from tfattn.data.examples.encoding import have_classes
+from tfattn.data.examples.examples import Examples
+from tfattn.data.examples.targets import Target
+from tfattn.data.sources.ready_made import ReadyMade
 from tfattn.data.split_config import TEST, VALIDATION, Split
-from tfattn.data.targets import Target
 from tfattn.errors import ConfigError, listed, nearest
-from tfattn.features import EXAMPLE
+from tfattn.features import EXAMPLE, ID
 from tfattn.formats.source import Row, Source
 from tfattn.preprocessing.preprocessor import Preprocessor
 
@@ -32,6 +32,7 @@ class Data:
         augmentation: random changes of training images, which differ in each epoch.
         missing: by role, the texts that mark a missing value, such as `label: ["-"]` where annotators disagreed; rows
             with a missing needed value are dropped.
+        max_rows: the maximum number of rows of each source, which are spread over the file; null reads all rows.
         engine: the engine of preparation, with its number of processes. Prepared data do not depend on it.
         work_folder: folder of intermediate results, on a disk or at a remote address such as gs://bucket/work; by
             default next to the prepared data. All workers need access.
@@ -56,6 +57,7 @@ class Data:
         validation_source: Part("sources") | None = None,
         augmentation: Section("augmentation") | None = None,
         missing: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
+        max_rows: PositiveInt | None = None,
         engine: Part("engines") | None = None,
         work_folder: str | None = None,
     ):
@@ -65,6 +67,7 @@ class Data:
         self.split: Split = split
         self.targets: Target = targets
         self.missing = missing or {}
+        self.max_rows = max_rows
         self.engine: Engine = engine or Local()
         self.work_folder = work_folder
         self.validation_source: Source | None = validation_source
@@ -72,8 +75,9 @@ class Data:
         self.examples: Examples = ReadyMade(examples) if is_made else examples
         for checked in self.sources.values():
             if preprocessing.reads_columns:
+                not_read = (*targets.roles, *({ID} & checked.fields.keys()))
                 checked.add_columns(preprocessing.fields)
-                _check_targets_are_not_read(targets.roles, preprocessing.fields, checked.fields)
+                _check_not_read(not_read, preprocessing.fields, checked.fields)
         self.examples.require(preprocessing)
         self._check_measured()
         self._check_roles()
@@ -94,7 +98,7 @@ class Data:
         if split == VALIDATION and self.validation_source is not None:
             return "Add rows of this class to `source`, or take them out of `validation_source`."
         if split == TEST and self.split.hold_out:
-            return "Add training rows of this class; `split.hold_out` keeps all of its rows aside."
+            return "Add training rows of this class; `split.hold_out` holds out all of its rows."
         if self.split.group:
             return "Add rows of this class to more groups; `split.group` keeps the rows of a group together."
         if not self.split.stratify:
@@ -159,7 +163,7 @@ class Data:
                         key=f"{key}.fields",
                         expected=f"`{role}: COLUMN`",
                         received=", ".join(source.fields) or "nothing",
-                        remedy=nearest(role, source.fields),
+                        remedy=self.examples.roles_hint or nearest(role, source.fields),
                     )
         needed = self.needed_roles("source")
         for role in self.missing:
@@ -173,12 +177,13 @@ class Data:
                 )
 
 
-def _check_targets_are_not_read(roles: tuple[str, ...], names: tuple[str, ...], columns: dict[str, str]) -> None:
+def _check_not_read(roles: tuple[str, ...], names: tuple[str, ...], columns: dict[str, str]) -> None:
+    """Check that the columns `names`, which the model reads, are not columns of targets and identifiers."""
     for role in roles:
         for name in names:
             if columns[name] == columns.get(role):
                 raise ConfigError(
-                    f"the {role} cannot be read, it is to be found out",
+                    f"the column of `{role}` cannot be an input of the model",
                     key="preprocessing",
                     expected=f"columns other than {columns[role]!r}",
                     received=name,

@@ -9,8 +9,8 @@ from pydantic import Field, NonNegativeInt
 
 from tfattn.config.relations import Below, NotWith, OnlyWith
 from tfattn.config.types import Fraction
-from tfattn.data.class_targets import NUMBERS, seem_numbers
-from tfattn.data.dictionary_encoded import DictionaryEncoded
+from tfattn.data.examples.class_targets import NUMBERS, seem_numbers
+from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError, listed
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
@@ -30,7 +30,7 @@ class Split:
         group: a role of the source, such as `sample`. Rows with the same value stay in one split, which prevents leaks
             between splits. Fractions are then approximated by whole groups.
         hold_out: test rows by value, role: values, such as `panel: [LODC]`; instead of `test`.
-        folds: number of folds of cross-validation, one of which is the validation split; instead of `validation`.
+        folds: number of folds of cross-validation; one fold is the validation split; instead of `validation`.
         fold: index of the validation fold, from 0.
 
     Raises:

@@ -57,6 +57,11 @@ class Cache(NamedTuple):
         own = ops.logical_or(own, positions[:, None] == positions)
         return ops.concatenate([before, own], axis=-1)
 
+    def positions(self) -> Any:
+        """Return the position of each cached token, (B, S + R) int32; of free positions, which are masked, any."""
+        is_token = ops.concatenate([self.past_mask, self.recent_mask], axis=1)
+        return ops.cumsum(ops.cast(is_token, "int32"), axis=1) - 1
+
     def extended(self, recent: Sequence[Pair], real: Any) -> "Cache":
         """Add T tokens.
 

@@ -16,7 +16,7 @@ def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
     do not depend on the other rows of its batch.
 
     Args:
-        key: two integer tensors of broadcastable shapes, of which the low 32 bits are used.
+        key: two integer tensors of broadcastable shapes; the low 32 bits are used.
         counter: two more integer tensors.
 
     Returns:

@@ -76,7 +76,7 @@ def generate(
             the cache.
         cache: the cache of the prompts without their last tokens.
         prompt_ids: (B, P) int, the prompts, padded at the end.
-        padding_mask: (B, P) bool, True at real tokens, of which each row has at least one.
+        padding_mask: (B, P) bool, True at real tokens; each row has at least one.
         vocabulary_size: V.
         end_ids: the tokens that end a text.
         max_length: L, the maximum number of generated tokens; an integer, or in TensorFlow a scalar tensor.

@@ -1,1 +1,1 @@
-"""The drawing of figures: their colours, their style, and SVG for files and pages."""
+"""Figures: colours, style, and SVG for files and pages."""

@@ -1,4 +1,4 @@
-"""The colours of figures and pages: each has a name and two tones, one for light screens and paper, one for dark."""
+"""The colours of figures and pages, by name: a tone for light screens and paper, and a tone for dark screens."""
 
 TONES = {
     "ink": ("#1f2933", "#e3e8ee"),

@@ -1,4 +1,4 @@
-"""Matplotlib figures as SVG: a file, or an element of a page that takes its colours from the page."""
+"""Matplotlib figures as SVG files, or as elements of a page with the colours of the page."""
 
 import functools
 import io
@@ -15,13 +15,13 @@ from tfattn.drawing.colours import LIGHT
 NAMESPACE = "http://www.w3.org/2000/svg"
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 PIXELS = 96 / 72  # of a page, per point
-SMALLEST = 0.75  # of its width: on narrower pages letters could not be read, and the picture scrolls
+MIN_SCALE = 0.75  # of the width; on narrower pages the picture scrolls, because letters would be illegible
 REFERENCE = re.compile(r"#([\w-]+)")
 COLOUR = re.compile("|".join(LIGHT.values()))
 
 
 class _Renderer(RendererSVG):
-    """Renders any text, and measures characters that our font lacks as if they were of average or double width."""
+    """A renderer of any text; characters that the font lacks are measured with average or double width."""
 
     def get_text_width_height_descent(self, s, prop, ismath):
         return super().get_text_width_height_descent(_measured(s), prop, ismath)
@@ -40,8 +40,8 @@ class Canvas(FigureCanvasSVG):
 def write_svg(figure: Figure) -> str:
     """Write a figure whose canvas is a `Canvas` as an SVG file.
 
-    Text stays text, shown in the fonts of the reader. The file holds no metadata, no date and no style sheet, so that
-    equal figures give equal files, and refers to nothing outside of it.
+    Text stays text, in the fonts of the reader. The file has no metadata, date or style sheet, so that equal figures
+    give equal files, and no external references.
     """
     text = io.StringIO()
     figure.dpi = 72  # SVG counts in points
@@ -65,18 +65,15 @@ def write_svg(figure: Figure) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def part_of_page(svg: str, name: str) -> str:
-    """Turn an SVG file into an element of an HTML page, which defines the colours as CSS variables by their names.
+def to_page_element(svg: str, name: str) -> str:
+    """Convert an SVG file to an element of an HTML page that defines the colours as CSS variables.
 
     Args:
-        svg: of `write_svg`.
-        name: the prefix of all ids of the picture, as those of a page must differ.
-
-    Returns:
-        the element's text.
+        svg: a result of `write_svg`.
+        name: the prefix of all ids of the picture, which must be unique on a page.
     """
     root = _parsed(svg)
-    root.set("style", f"{root.get('style')}; min-width: {SMALLEST * float(root.get('width')):.0f}px")
+    root.set("style", f"{root.get('style')}; min-width: {MIN_SCALE * float(root.get('width')):.0f}px")
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "id":
@@ -94,7 +91,7 @@ def _renderer(figure: Figure, file: io.StringIO) -> RendererSVG:
 
 
 def _parsed(text: str) -> ElementTree.Element:
-    """Parse SVG and remove namespaces: an HTML page has none, and a file names its only one at its root."""
+    """Parse SVG and remove namespaces: an HTML page has none, and a file names its only namespace at the root."""
     root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -119,7 +116,7 @@ def _drawable() -> dict[int, int]:
 
 
 def _measured(text: str) -> str:
-    """Replace characters that the measuring font lacks by others of about the same width."""
+    """Replace characters that the measuring font lacks by characters of similar width."""
     known = _drawable()
     return "".join(character if ord(character) in known else _as_wide(character) for character in text)
 
@@ -131,5 +128,5 @@ def _as_wide(character: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Replace control characters and halves of surrogate pairs, which XML cannot hold."""
+    """Replace control characters and halves of surrogate pairs, which are invalid in XML."""
     return "".join("�" if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)

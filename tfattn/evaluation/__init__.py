@@ -1,1 +1,1 @@
-"""What a trained task is worth: metrics, pictures, and a page that says it in plain words."""
+"""Evaluation of trained models: metrics, plots, and the report."""

@@ -4,7 +4,7 @@ from tfattn.evaluation import image_classification, table_classification
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.label_report import PredictedRows, label_report
 from tfattn.evaluation.report import Section, Table, Text
-from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, locations
 from tfattn.evaluation.wording import percent, shown_count
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
@@ -35,18 +35,16 @@ def _mistakes(predicted: PredictedRows) -> Section:
     worst = predicted.wrong[:MAX_ERRORS_SHOWN]
     if not len(worst):
         return Section("Most confident errors", [Text("There are no errors.")])
-    table = [
-        [
-            predicted.text(number),
-            predicted.labels[predicted.true[number]],
-            predicted.labels[predicted.predicted_ids[number]],
-            percent(predicted.confidence[number]),
-            predicted.rows[number]["row"].rpartition(":")[2],
-        ]
-        for number in worst
-    ]
+    columns = {
+        "text": [predicted.text(number) for number in worst],
+        "true label": [predicted.labels[predicted.true[number]] for number in worst],
+        "predicted label": [predicted.labels[predicted.predicted_ids[number]] for number in worst],
+        "score": [percent(predicted.confidence[number]) for number in worst],
+        **locations([predicted.rows[number] for number in worst]),
+    }
     shown = shown_count(len(worst), len(predicted.wrong))
     words = f"{shown}, the most confident first. The label in the file may be wrong."
     return Section(
-        "Most confident errors", [Text(words), Table(["text", "true label", "predicted label", "score", "line"], table)]
+        "Most confident errors",
+        [Text(words), Table(list(columns), [list(cells) for cells in zip(*columns.values(), strict=True)])],
     )

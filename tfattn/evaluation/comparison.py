@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from tfattn import files
+from tfattn import console, files
 from tfattn.drawing.colours import SERIES
 from tfattn.drawing.figures import new_figure, short, styled, svg
 from tfattn.evaluation.plots import plain_numbers
@@ -51,7 +51,7 @@ class Outcome:
 
 
 def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path) -> None:
-    """Write `report.html`, `plots/*.svg`, and `comparison.json` with all outcomes."""
+    """Write `report.html`, `plots/*.svg`, and `comparison.json` with all outcomes; print the table of results."""
     by_variant = {name: [outcome for outcome in outcomes if outcome.variant == name] for name in comparison.variants}
     files.write_json(folder / "comparison.json", [asdict(outcome) for outcome in outcomes])
     loss, gradients = _curves(by_variant, "loss"), _gradients(by_variant)
@@ -59,8 +59,9 @@ def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path) -> 
     if any("validation_loss" in line for outcome in outcomes for line in outcome.history):
         validation = _curves(by_variant, "validation_loss")
         pictures.append(Picture("validation_loss", svg(validation), "the validation loss by step"))
+    results = _table(comparison, by_variant)
     sections = [
-        Section("Results", [Text(_about(comparison)), _table(comparison, by_variant)]),
+        Section("Results", [Text(_about(comparison)), results]),
         Section("Loss by step", [*pictures, Text("Lines are means over the seeds; a line ends where a run diverged.")]),
         Section(
             "Gradients by layer, from the input upwards",
@@ -79,6 +80,7 @@ def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path) -> 
         f"{count(len(by_variant), 'variant')} of {comparison.pipeline}, {count(comparison.seeds, 'seed')} of each"
     )
     write_report(Report(title, subtitle, _headline(comparison, by_variant), sections), folder)
+    console.table(title, results.columns, results.rows)
 
 
 def _headline(comparison: Comparison, by_variant: dict[str, list[Outcome]]) -> Headline:

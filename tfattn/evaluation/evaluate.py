@@ -10,9 +10,10 @@ from typing import Any
 
 from tfattn import console, files
 from tfattn.config.show import to_yaml
+from tfattn.data.preparation.summary import SUMMARY, read_summary
 from tfattn.data.split_config import VALIDATION
-from tfattn.data.summary import SUMMARY, read_summary
 from tfattn.evaluation import report, sections, warnings
+from tfattn.evaluation.baseline import Comparison
 from tfattn.runs.run import Run
 from tfattn.training.environment import ENVIRONMENT, Environment
 
@@ -51,7 +52,15 @@ class TaskReport:
     baselines: Mapping[str, float] = field(default_factory=dict)
 
 
-def write(task_report: TaskReport, run: Run, *, split: str, chosen: Sequence[str] = ()) -> None:
+def write(
+    task_report: TaskReport,
+    run: Run,
+    *,
+    split: str,
+    chosen: Sequence[str] = (),
+    baseline: Comparison | None = None,
+    outcome: Sequence[str] = (),
+) -> None:
     """Write `metrics.json`, `predictions.jsonl`, `plots/*.svg`, `report.html` and tables into the folder of a run.
 
     The report ends with the training curves (from `history.jsonl`, if it exists), the data (from `summary.json` of the
@@ -62,10 +71,14 @@ def write(task_report: TaskReport, run: Run, *, split: str, chosen: Sequence[str
         run: the evaluated run.
         split: the evaluated split.
         chosen: descriptions of the choices made on validation rows.
+        baseline: the comparison with a trained baseline, if there is one.
+        outcome: warnings about the training, see `outcome_warnings`.
     """
     history, prepared = run.folder / "history.jsonl", run.members[0].prepared
     headline, shown = task_report.headline, list(task_report.sections)
-    headline = replace(headline, remarks=[*headline.remarks, unseen(task_report.unit, split=split, chosen=chosen)])
+    compared = [baseline.sentence] if baseline else []
+    remarks = [*headline.remarks, *compared, unseen(task_report.unit, split=split, chosen=chosen)]
+    headline = replace(headline, remarks=remarks, warnings=[*headline.warnings, *outcome])
     if history.is_file() and (lines := files.read_json_lines(history, dict[str, int | float])):
         selection = run.config.at("training", "selection")
         shown.append(sections.training(lines, selection=selection, baselines=task_report.baselines))
@@ -76,15 +89,34 @@ def write(task_report: TaskReport, run: Run, *, split: str, chosen: Sequence[str
     trained_on = files.read_json(run.members[0].folder / ENVIRONMENT, Environment)
     shown.append(sections.configuration(to_yaml(run.config), str(trained_on)))
 
-    files.write_json(run.folder / "metrics.json", task_report.metrics)
+    shown_report = replace(
+        task_report,
+        headline=headline,
+        sections=shown,
+        metrics={**task_report.metrics, **(baseline.metrics if baseline else {})},
+        summary="\n".join([task_report.summary, *compared]),
+    )
+    page = write_files(shown_report, run.folder, title=f"{run.name}: {task_report.question}")
+    print_summary(shown_report, page)
+
+
+def write_files(task_report: TaskReport, folder: Path, *, title: str) -> Path:
+    """Write `metrics.json`, `predictions.jsonl`, tables, `plots/*.svg` and `report.html`; return the path of the page.
+
+    Args:
+        task_report: the results.
+        folder: the folder of the files.
+        title: the title of the page.
+    """
+    files.write_json(folder / "metrics.json", task_report.metrics)
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in task_report.predictions)
-    with files.atomic_file(run.folder / "predictions.jsonl") as path, open(path, "w", encoding="utf-8") as file:
+    with files.atomic_file(folder / "predictions.jsonl") as path, open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)
     for name, rows in task_report.tables.items():
-        _write_table(run.folder / name, rows)
+        _write_table(folder / name, rows)
     measured = f"{task_report.measured}, evaluated on {datetime.now():%d %B %Y at %H:%M}"
-    report.write(report.Report(f"{run.name}: {task_report.question}", measured, headline, shown), run.folder)
-    _print_summary(task_report, headline, run.folder)
+    report.write(report.Report(title, measured, task_report.headline, task_report.sections), folder)
+    return folder / "report.html"
 
 
 def unseen(unit: str, *, split: str, chosen: Sequence[str]) -> str:
@@ -106,10 +138,11 @@ def _write_table(path: Path, rows: Iterable[Sequence[str]]) -> None:
         csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
 
 
-def _print_summary(task_report: TaskReport, headline: report.Headline, folder: Path) -> None:
-    for warning in headline.warnings:
+def print_summary(task_report: TaskReport, page: Path) -> None:
+    """Print the warnings, the path of the page, and the main metrics."""
+    for warning in task_report.headline.warnings:
         console.note(f"note: {warning}")
-    console.note(f"report: {folder / 'report.html'}")
+    console.note(f"report: {page}")
     if task_report.console_table is not None:
         console.table(*task_report.console_table)
     console.note(task_report.summary)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from tfattn.drawing.colours import BLUE, INK, ORANGE, PURPLE, SOFT
-from tfattn.drawing.figures import new_figure, short, styled, svg, width_of
+from tfattn.drawing.figures import new_figure, short, styled, svg, text_width
 from tfattn.evaluation import permutation_importance, plots
 from tfattn.evaluation.permutation_importance import Importance, Measure, Stability
 from tfattn.evaluation.report import Picture, Section, Table, Text
@@ -40,7 +40,7 @@ class FeatureImportance:
     @cached_property
     def agreement(self) -> Stability | None:
         """The agreement of several members on the important columns; None for a single model."""
-        return permutation_importance.stability(np.array([one.mean for one in self.each]))
+        return permutation_importance.stability(np.array([member.mean for member in self.each]))
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -105,10 +105,9 @@ class FeatureImportance:
             if first
             else "No single column is important beyond chance.",
             f"Permutation importance: the rise of the {whole.loss}{LOSS_NOTES.get(whole.loss, '')} when the values "
-            f"of a "
-            f"column are shuffled among {count(whole.rows, 'row')}, as the mean of {len(whole.rises)} shuffles with "
-            f"its "
-            "interval. Correlated columns replace each other, so each may appear less important than both together.",
+            f"of a column are shuffled among {count(whole.rows, 'row')}, as the mean of {len(whole.rises)} shuffles "
+            "with its interval. Correlated columns replace each other, so each may appear less important than both "
+            "together.",
         ]
         if has_attention:
             words.append(
@@ -148,11 +147,12 @@ def measure_importance(
         measure: the loss and the metric.
     """
     whole, *each = permutation_importance.permutation(
-        lambda rows: [one[predicted] for one in ensemble.predict_each(rows)],
+        lambda rows: [member[predicted] for member in ensemble.predict_each(rows)],
         predictions.rows,
         ensemble.preprocessor.fields,
         true,
         measure=measure,
+        most_predictions=ensemble.most_permuted_rows,
         seed=SEED,
     )
     return FeatureImportance(whole, each, predictions.values.get(COLUMN_ATTENTION))
@@ -189,7 +189,7 @@ def importances_plot(
     """
     order = np.argsort(-importances, kind="stable")[:MAX_COLUMNS]
     positions, names = range(len(order)), [short(columns[number]) for number in order]
-    figure = new_figure(5.6 + width_of(names) + (3.0 if attention is not None else 0), 1.4 + 0.29 * len(order))
+    figure = new_figure(5.6 + text_width(names) + (3.0 if attention is not None else 0), 1.4 + 0.29 * len(order))
     panels = figure.subplots(
         1, 1 if attention is None else 2, sharey=True, squeeze=False, width_ratios=[1] if attention is None else [5, 3]
     )[0]
@@ -197,8 +197,8 @@ def importances_plot(
     panels[0].barh(positions, importances[order], color=BLUE, height=0.64)
     panels[0].hlines(positions, interval[0][order], interval[1][order], color=INK, linewidth=1.6, label="95% interval")
     if members is not None:
-        for one in members:
-            panels[0].scatter(one[order], positions, s=11, color=ORANGE, zorder=3, label="each member")
+        for member in members:
+            panels[0].scatter(member[order], positions, s=11, color=ORANGE, zorder=3, label="each member")
     lowest = min(0.0, interval[0].min(), *([] if members is None else [members.min()]))
     panels[0].axvline(0, color=SOFT, linewidth=1)
     panels[0].set_xlim(left=1.05 * lowest)
@@ -217,7 +217,7 @@ def importances_plot(
         panels[1].set_title("Attention")
         panels[1].set_xlabel("mean attention")
         panels[1].xaxis.set_major_locator(MaxNLocator(5))
-        panels[1].xaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+        panels[1].xaxis.set_major_formatter(PercentFormatter(xmax=1))
         panels[1].legend(fontsize=9, loc="lower right")
     for axes in panels:
         axes.grid(visible=False, axis="y")

@@ -1,11 +1,11 @@
-"""The evaluation of a classifier of images, with galleries of errors."""
+"""The evaluation of a classifier of images, with galleries of errors and of attention."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
+from keras import ops
 
-from tfattn.evaluation.attention_overlay import attention_overlay
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.label_report import PredictedRows, label_report
 from tfattn.evaluation.report import Gallery, Section, Text
@@ -13,6 +13,9 @@ from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
 from tfattn.evaluation.wording import count, percent, shown_count
 from tfattn.features import IMAGE, IMAGES, LABEL_IDS
 from tfattn.models.contracts.attends import Attends
+from tfattn.models.contracts.image_encoder import ImageEncoder
+from tfattn.ops.attention_record import ENCODER, AttentionRecord
+from tfattn.ops.rollout import rollout
 from tfattn.preprocessing.images import Images
 from tfattn.tasks.classification import TOP
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -113,3 +116,28 @@ def _pngs(images: np.ndarray) -> Iterable[bytes]:
         size = [max(1, round(side * scale)) for side in image.shape[:2]]
         small = image if scale == 1.0 else tf.image.resize(image, size, antialias=True)
         yield tf.io.encode_png(tf.cast(tf.clip_by_value(tf.round(small * 255.0), 0.0, 255.0), tf.uint8)).numpy()
+
+
+MIN_BRIGHTNESS = 0.15  # of patches without attention, as a fraction of their brightness
+
+
+def attention_overlay(model: ImageEncoder, images: np.ndarray) -> np.ndarray:
+    """Darken the patches of images with less attention.
+
+    The brightness of a patch is its attention rollout over all layers, weighted by the pooling weights of the tokens.
+
+    Args:
+        model: an image encoder with attention.
+        images: (N, Y, X, 3) float32, from 0 to 1.
+
+    Returns:
+        (N, Y, X, 3) float32; the patch with the most attention keeps its brightness.
+    """
+    record = AttentionRecord()
+    outputs = model({IMAGES: ops.convert_to_tensor(images)}, record=record)
+    counts = ops.convert_to_numpy(model.pooled_fractions(outputs))
+    weights = ops.convert_to_numpy(record.stacked()[ENCODER].weights)
+    seen = np.stack([pooling @ rollout(layers)[-1, 0] for pooling, layers in zip(counts, weights, strict=True)])
+    patches = seen[:, model.num_prefix_tokens :].reshape(-1, *model.patch_grid, 1)
+    brightness = patches / patches.max(axis=(1, 2), keepdims=True)
+    return images * (MIN_BRIGHTNESS + (1 - MIN_BRIGHTNESS) * tf.image.resize(brightness, images.shape[1:3]).numpy())

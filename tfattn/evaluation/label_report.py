@@ -14,7 +14,7 @@ from tfattn.evaluation.metrics import calibration, calibration_error, classifica
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.row_predictions import LabelPredictions, label_line
 from tfattn.evaluation.wording import count, percent, percents
-from tfattn.features import IMAGE, LABEL, LABEL_IDS
+from tfattn.features import ID, IMAGE, LABEL, LABEL_IDS
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
 
@@ -60,7 +60,7 @@ class PredictedRows(LabelPredictions):
 
     def text(self, number: int) -> str:
         """Return the text of a row, or its joined texts, truncated for display."""
-        text = " | ".join(value for key, value in self.rows[number].items() if key not in ("row", LABEL))
+        text = " | ".join(value for key, value in self.rows[number].items() if key not in ("row", ID, LABEL))
         return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
 
 

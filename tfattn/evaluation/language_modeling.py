@@ -1,18 +1,18 @@
-"""The evaluation of language models: next token loss, compared with a unigram baseline."""
+"""The evaluation of language models, of one or both directions: token loss, compared with a unigram baseline."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from tfattn.data.reader import Reader
 from tfattn.data.split_config import TRAIN
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.report import Headline, Section, Table
-from tfattn.evaluation.token_frequencies import count_tokens, unigram_loss
 from tfattn.evaluation.wording import count, number
 from tfattn.features import TEXT, WEIGHTS
-from tfattn.formats.chat_template import ChatTemplate
+from tfattn.tasks.bidirectional_language_modeling import FORWARD, BidirectionalLanguageModeling
 from tfattn.tasks.language_modeling import CROSS_ENTROPY, LanguageModeling
 from tfattn.tasks.text_metrics import perplexity
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -23,6 +23,7 @@ from tfattn.training.losses import LOSS
 BITS = "bits_per_byte"
 MAX_SHOWN = 8
 ANSWER_TOKENS = 32
+MAX_BATCHES = 1000  # of records for token frequencies
 
 
 def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
@@ -38,10 +39,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         the training texts.
     """
     task, vocabulary_size = ensemble.task, len(ensemble.preprocessor.tokens)
-    in_training, measured = (
-        count_tokens(predictions.reader(split), lambda batch: _predicted_tokens(task, batch), vocabulary_size)
-        for split in (TRAIN, predictions.split)
-    )
+    in_training, measured = _count_predicted(task, CROSS_ENTROPY, predictions, vocabulary_size)
     metrics = {**predictions.metrics, "num_tokens": int(measured.sum())}
     nats = unigram_loss(in_training, measured)
     size = float(measured @ np.array([len(token) for token in ensemble.preprocessor.token_bytes]))
@@ -67,11 +65,22 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     )
 
 
-def _predicted_tokens(task: LanguageModeling, batch: Mapping[str, Any]) -> np.ndarray:
-    """Return the tokens of a batch that are predicted: (N,)."""
-    batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
-    is_predicted = np.asarray(task.loss_weights(batch)[CROSS_ENTROPY]) > 0
-    return np.asarray(batch["token_ids"])[:, 1:][is_predicted]
+def _count_predicted(
+    task: LanguageModeling | BidirectionalLanguageModeling,
+    loss: str,
+    predictions: SplitPredictions,
+    vocabulary_size: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count the tokens that a loss predicts in the training split and in the evaluated split, (V,) each."""
+
+    def predicted(batch: Mapping[str, Any]) -> np.ndarray:
+        batch = {WEIGHTS: np.ones(len(batch["token_ids"]), np.float32), **batch}
+        return np.asarray(batch["token_ids"])[:, 1:][np.asarray(task.loss_weights(batch)[loss]) > 0]
+
+    in_training, measured = (
+        count_tokens(predictions.reader(split), predicted, vocabulary_size) for split in (TRAIN, predictions.split)
+    )
+    return in_training, measured
 
 
 def _headline(metrics: dict[str, float]) -> Headline:
@@ -114,8 +123,8 @@ def _continued(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Sect
 
 def _answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
     chats = sample_answers(predictions.rows, limit=MAX_SHOWN)
-    template = ChatTemplate(system=ensemble.task.generation.system)
-    generator = TextGenerator(ensemble, max_new_tokens=ANSWER_TOKENS)
+    template = ensemble.preprocessor.chat_template(ensemble.task.generation.system)
+    generator = TextGenerator(ensemble, max_tokens=ANSWER_TOKENS)
     written = generator.answers([messages for _, messages, _ in chats], template)
     rows = [
         [row, messages[-1].content if messages else "", text, right]
@@ -123,3 +132,84 @@ def _answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Sectio
     ]
     title = f"Greedy answers, at most {ANSWER_TOKENS} tokens"
     return Section(title, [Table(["", "question", "answer", "reference"], rows)])
+
+
+def report_bidirectional(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskReport:
+    """Evaluate a bidirectional language model on the texts of a split.
+
+    Args:
+        ensemble: a single trained model of a BidirectionalLanguageModeling.
+        predictions: the metrics of the split's records.
+
+    Returns:
+        a report whose metrics are those of the task; `num_words`, the number of words that are predicted forward; and
+        `baseline_perplexity` of word frequencies in the training texts.
+    """
+    task, vocabulary_size = ensemble.task, len(ensemble.preprocessor.tokens)
+    in_training, measured = _count_predicted(task, FORWARD, predictions, vocabulary_size)
+    num_words = int(measured.sum())
+    baseline = perplexity(unigram_loss(in_training, measured), num_words)
+    metrics = {**predictions.metrics, "num_words": num_words, "baseline_perplexity": baseline}
+    rows = [
+        ["forward", number(metrics["forward_perplexity"])],
+        ["backward", number(metrics["backward_perplexity"])],
+        ["both directions", number(metrics["perplexity"])],
+        ["unigram baseline, forward", number(baseline)],
+    ]
+    return TaskReport(
+        question="which word is here?",
+        measured=f"{count(num_words, 'word')} of {count(len(predictions.rows), f'{predictions.split} text')}",
+        metrics=metrics,
+        predictions=[],
+        headline=_bidirectional_headline(metrics, vocabulary_size),
+        sections=[Section("Perplexity of a word", [Table(["", "perplexity"], rows)])],
+        unit="text",
+        summary=f"perplexity {number(metrics['perplexity'])} of a word (unigram baseline: {number(baseline)})",
+        baselines={"perplexity": baseline},
+    )
+
+
+def _bidirectional_headline(metrics: dict[str, float], vocabulary_size: int) -> Headline:
+    is_better = metrics["perplexity"] < metrics["baseline_perplexity"]
+    return Headline(
+        metric=number(metrics["perplexity"]),
+        sentence=f"{number(metrics['perplexity'])} is the word perplexity, averaged over both directions.",
+        warnings=[] if is_better else ["It is not better than word frequencies of the training texts."],
+        remarks=[
+            f"Baseline: word frequencies of the training texts have a perplexity of "
+            f"{number(metrics['baseline_perplexity'])}.",
+            "Perplexities are comparable on the same texts and vocabulary. Evaluate the vectors on a downstream task.",
+        ],
+        facts={"vocabulary size": f"{vocabulary_size:,}"},
+    )
+
+
+def count_tokens(
+    reader: Reader, tokens_of: Callable[[Mapping[str, Any]], np.ndarray], vocabulary_size: int
+) -> np.ndarray:
+    """Count how often each token is predicted in the records of a split.
+
+    Args:
+        reader: the reader of the records.
+        tokens_of: returns the ids (N,) of the predicted tokens of a batch.
+        vocabulary_size: V.
+
+    Returns:
+        (V,) float64.
+    """
+    counts = np.zeros(vocabulary_size)
+    for batch in reader.dataset(0).take(MAX_BATCHES):
+        counts += np.bincount(tokens_of(batch), minlength=vocabulary_size)
+    return counts
+
+
+def unigram_loss(in_training: np.ndarray, measured: np.ndarray) -> float:
+    """Compute the loss of the training frequencies, summed over all evaluated tokens, in nats.
+
+    Counts are smoothed by adding one.
+
+    Args:
+        in_training, measured: (V,), see `count_tokens`.
+    """
+    likely = (in_training + 1) / (in_training + 1).sum()
+    return float(-(measured * np.log(likely)).sum())

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from tfattn.drawing.colours import BLUE, ORANGE, SOFT
-from tfattn.drawing.figures import new_figure, styled, svg, width_of
+from tfattn.drawing.figures import new_figure, styled, svg, text_width
 from tfattn.evaluation.plots import plain_numbers
 from tfattn.evaluation.report import Picture, Section, Text
 from tfattn.evaluation.wording import decimals_needed, number, percent
@@ -93,7 +93,7 @@ def dots(spread: Spread, together: dict[str, float]) -> Figure:
         for end in ("", "_low", "_high")
     )
     colours = [BLUE] * (len(names) - 1) + [ORANGE]
-    figure = new_figure(3.8 + width_of(names), 1.0 + 0.3 * len(names))
+    figure = new_figure(3.8 + text_width(names), 1.0 + 0.3 * len(names))
     axes = figure.add_subplot()
     axes.axvline(values[-1], color=SOFT, linewidth=1, linestyle="--")
     axes.hlines(positions, low, high, color=colours, linewidth=2, alpha=0.45)

@@ -1,6 +1,6 @@
 """Metrics of predictions with confidence intervals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import brentq
@@ -15,14 +15,14 @@ SEED, RESAMPLES = 0, 1000  # of the bootstrap; a fixed seed makes evaluations re
 
 
 def classification(true: np.ndarray, predicted: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
-    """Compute the metrics of a classifier by flat names, as metrics.json holds them.
+    """Compute the metrics of a classifier by flat names, as in metrics.json.
 
         accuracy                       fraction of correct predictions
         accuracy_low, accuracy_high    its 95 % interval, see `wilson`
         baseline_accuracy              accuracy of always predicting the most frequent label
-        macro_precision, macro_recall, macro_f1    means over the labels, each counting the same
+        macro_precision, macro_recall, macro_f1    unweighted means over the labels
         matthews_correlation           1 for perfect predictions, 0 for uncorrelated predictions
-        precision/LABEL, recall/LABEL, f1/LABEL, support/LABEL    of one label; support is its number of rows
+        precision/LABEL, recall/LABEL, f1/LABEL, support/LABEL    of a label; support is its number of rows
 
     Labels without predictions or rows score 0.
 
@@ -104,15 +104,51 @@ def regression(true: np.ndarray, predicted: np.ndarray, *, guess: float) -> dict
     metrics = {**number_metrics(true, predicted), "spearman": spearman(true, predicted)}
     for name in ("pearson", "spearman"):
         metrics[f"{name}_low"], metrics[f"{name}_high"] = fisher(metrics[name], len(true))
-    draw = np.random.default_rng(SEED)
-    samples = (draw.integers(len(true), size=len(true)) for _ in range(RESAMPLES))
-    resampled = [number_metrics(true[sample], predicted[sample]) for sample in samples]
-    for name in ("mean_absolute_error", "root_mean_squared_error", "r2"):
-        low, high = np.percentile([metrics_of_sample[name] for metrics_of_sample in resampled], (2.5, 97.5))
-        metrics[f"{name}_low"], metrics[f"{name}_high"] = float(low), float(high)
+    metrics |= _bootstrap_intervals(
+        number_metrics, (true, predicted), names=("mean_absolute_error", "root_mean_squared_error", "r2")
+    )
     baseline = number_metrics(true, np.full(len(true), guess))
     names = ("mean_absolute_error", "root_mean_squared_error")
     return metrics | {f"baseline_{name}": baseline[name] for name in names}
+
+
+def label_intervals(true: np.ndarray, predicted: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+    """Compute the bootstrap 95 % intervals of `macro_f1`, `matthews_correlation` and `log_loss`.
+
+    Args:
+        true: (N,) ids of the true labels.
+        predicted: (N,) ids of the predicted labels.
+        scores: (N, C).
+    """
+
+    def measure(true: np.ndarray, predicted: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+        return {**LabelCounts.of(true, predicted, scores.shape[1]).metrics(), "log_loss": log_loss(true, scores)}
+
+    names = ("macro_f1", "matthews_correlation", "log_loss")
+    return _bootstrap_intervals(measure, (true, predicted, scores), names=names)
+
+
+def label_set_intervals(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    """Compute the bootstrap 95 % intervals of `micro_f1` and `macro_f1` of label sets, (N, C) bool each."""
+
+    def measure(true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        return LabelSetCounts.of(true, predicted).metrics()
+
+    return _bootstrap_intervals(measure, (true, predicted), names=("micro_f1", "macro_f1"))
+
+
+def _bootstrap_intervals(
+    measure: Callable[..., Mapping[str, float]], arrays: Sequence[np.ndarray], *, names: Sequence[str]
+) -> dict[str, float]:
+    """Compute `NAME_low` and `NAME_high`, the bootstrap 95 % intervals of metrics of arrays (N, ...)."""
+    draw, rows = np.random.default_rng(SEED), len(arrays[0])
+    samples = (draw.integers(rows, size=rows) for _ in range(RESAMPLES))
+    resampled = [measure(*(values[sample] for values in arrays)) for sample in samples]
+    ends = {}
+    for name in names:
+        low, high = np.percentile([metrics[name] for metrics in resampled], (2.5, 97.5))
+        ends |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+    return ends
 
 
 def multi_label(true: np.ndarray, predicted: np.ndarray, scores: np.ndarray, labels: Sequence[str]) -> dict[str, float]:
@@ -194,7 +230,7 @@ def _lower_end(area: float, positives: int, others: int) -> float:
         variance = theta * (1 - theta) / pairs * (1 + mean * (1 - theta) / (2 - theta) + mean * theta / (1 + theta))
         return (theta - area) ** 2 - NORMAL_95**2 * variance
 
-    # For an area of 1, theta = 1 is a solution with variance 0; exclude it to find the lower one.
+    # For an area of 1, theta = 1 is a solution with variance 0; exclude it to find the lower solution.
     return float(brentq(beyond, 0.0, min(area, 1 - 1e-9))) if area > 0 else 0.0
 
 

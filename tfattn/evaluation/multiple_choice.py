@@ -11,7 +11,7 @@ from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import log_loss
 from tfattn.evaluation.report import Headline, Marked, Piece, Section, Table, Text
-from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, ChoicePredictions
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, ChoicePredictions, location
 from tfattn.evaluation.wording import count, percent, percents, shown_count
 from tfattn.features import CHOICES, CONTEXT, LABEL_IDS
 from tfattn.tasks.intervals import counted_fraction
@@ -148,7 +148,7 @@ def _mistakes(chosen: Choices) -> Section:
 
 def _lines_of(chosen: Choices, number: int) -> Iterator[tuple[str, Sequence[Piece]]]:
     row = chosen.rows[number]
-    yield row["row"].rpartition(":")[2], [Piece(row[CONTEXT][:MAX_CHARACTERS])]
+    yield location(row), [Piece(row[CONTEXT][:MAX_CHARACTERS])]
     kinds = {int(chosen.true[number]): "missed", int(chosen.predicted_ids[number]): "wrong"}
     for index, choice in enumerate(row[CHOICES]):
         shown = percent(float(chosen.scores[number, index]))

@@ -12,6 +12,8 @@ from tfattn.evaluation.metrics import log_loss
 from tfattn.tasks.label_metrics import roc_auc
 from tfattn.tasks.number_metrics import number_metrics
 
+MIN_ROWS = 100  # however many columns there are
+
 Row = dict[str, str]
 ScoreEach = Callable[[Sequence[Row]], Sequence[np.ndarray]]
 
@@ -129,6 +131,7 @@ def permutation(
     measure: Measure,
     repeats: int = 10,
     most_rows: int = 1000,
+    most_predictions: int | None = None,
     seed: int,
 ) -> list[Importance]:
     """Measure the permutation importance of columns for an ensemble and for each member.
@@ -149,11 +152,16 @@ def permutation(
         measure: the loss and the metric.
         repeats: R, permutations per column, at least 2; `score_each` gets R N rows at a time.
         most_rows: the maximum number of rows; more rows are sampled.
+        most_predictions: the approximate maximum number of predictions, K R N, for which fewer rows are sampled, and
+            half of the repeats are made; None for any number.
         seed: the random seed.
 
     Returns:
         M + 1 importances: of the ensemble, then of each member, on the same permuted rows.
     """
+    if most_predictions is not None:
+        repeats = max(2, repeats // 2)
+        most_rows = min(most_rows, max(MIN_ROWS, most_predictions // (repeats * len(columns))))
     draw = np.random.default_rng(seed)
     kept = np.sort(draw.permutation(len(rows))[:most_rows])
     rows, true = [rows[index] for index in kept], true[kept]

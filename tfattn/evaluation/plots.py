@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from tfattn.drawing.colours import BLUE, GROUND, INK, ORANGE, PAPER, SERIES, SOFT
-from tfattn.drawing.figures import new_figure, short, styled, width_of
-from tfattn.drawing.heat import STRONG, heat, scale
+from tfattn.drawing.figures import DARK_CELL, heat, new_figure, scale, short, styled, text_width
 from tfattn.evaluation.wording import number
 from tfattn.tasks.intervals import wilson
 
@@ -89,7 +88,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     size = len(labels)
     fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     written = size <= MAX_WRITTEN
-    longest = width_of(labels)
+    longest = text_width(labels)
     cell = 0.9 if size <= 6 else max(0.36, 5.4 / size)
     width = 1.2 + longest + cell * size + (0 if written else 1.5)
     figure = new_figure(width, 1.0 + 0.65 * longest + cell * size)
@@ -107,7 +106,7 @@ def confusion(counts: np.ndarray, labels: Sequence[str]) -> Figure:
             scale(drawn, axes, f"{kind}, fraction of the true label", percent=True)
     for row, column in np.ndindex(size, size):
         if counts[row, column]:
-            strong = not plain[row, column] and fractions[row, column] > STRONG
+            strong = not plain[row, column] and fractions[row, column] > DARK_CELL
             look: dict[str, Any] = {"ha": "center", "color": PAPER if strong else INK, "fontsize": 10 if written else 8}
             axes.text(column, row - apart, f"{counts[row, column]:,}", va="center", **look)
             if written:
@@ -153,7 +152,7 @@ def bars(
     """
     sign = "%" if percent else ""
     shown = sorted(values.items(), key=lambda item: -item[1] if ranked else 0)[-MAX_BARS:]
-    figure = new_figure(4.4 + width_of(name for name, _ in shown), 0.8 + 0.36 * len(shown))
+    figure = new_figure(4.4 + text_width(name for name, _ in shown), 0.8 + 0.36 * len(shown))
     axes = figure.add_subplot()
     axes.barh(range(len(shown)), [value for _, value in shown], color=BLUE, height=0.66)
     for index, (name, value) in enumerate(shown):
@@ -227,8 +226,8 @@ def alignment(weights: np.ndarray, source: Sequence[str], written: Sequence[str]
     Source: Bahdanau et al. 2015, figure 3.
     """
     weights, source, written = weights[:MAX_TOKENS, :MAX_TOKENS], source[:MAX_TOKENS], written[:MAX_TOKENS]
-    height = 0.9 + width_of(source) + CELL * len(written)
-    figure = new_figure(2.3 + width_of(written) + CELL * len(source), max(2.2, height))
+    height = 0.9 + text_width(source) + CELL * len(written)
+    figure = new_figure(2.3 + text_width(written) + CELL * len(source), max(2.2, height))
     axes = figure.add_subplot()
     cells = heat(axes, weights, BLUE, highest=max(1e-9, float(weights.max(initial=0))))
     scale(cells, axes, "weight")

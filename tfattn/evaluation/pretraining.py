@@ -8,8 +8,8 @@ import numpy as np
 
 from tfattn.data.split_config import TRAIN
 from tfattn.evaluation.evaluate import TaskReport
+from tfattn.evaluation.language_modeling import count_tokens, unigram_loss
 from tfattn.evaluation.report import Headline, Section, Table, Text
-from tfattn.evaluation.token_frequencies import count_tokens, unigram_loss
 from tfattn.evaluation.wording import count, number, percent, percents
 from tfattn.features import MASKED_LM_IDS, MASKED_LM_WEIGHTS
 from tfattn.tasks.intervals import counted_fraction
@@ -30,13 +30,13 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         predictions: the metrics of the split's records.
 
     Returns:
-        a report whose metrics are those of the task; `masked_lm_loss`, in nats a token, and `masked_lm_perplexity`; the
-        95 % interval of the accuracy; and `baseline_masked_lm_accuracy` and `baseline_masked_lm_loss` of a unigram
-        baseline from the masked training tokens.
+        a report whose metrics are those of the task; `masked_lm_loss`, in nats per token, and
+        `masked_lm_perplexity`; the 95 % interval of the accuracy; and `baseline_masked_lm_accuracy` and
+        `baseline_masked_lm_loss` of a unigram baseline from the masked training tokens.
     """
     vocabulary_size = ensemble.task.model.token_embeddings.num_rows
     in_training, measured = (
-        count_tokens(predictions.reader(split), _hidden, vocabulary_size) for split in (TRAIN, predictions.split)
+        count_tokens(predictions.reader(split), _masked_ids, vocabulary_size) for split in (TRAIN, predictions.split)
     )
     # Losses with several terms have a name per term, see training/losses.py.
     term = next((name for name in predictions.metrics if name.startswith(f"{LOSS}/masked_lm")), LOSS)
@@ -66,7 +66,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     )
 
 
-def _hidden(batch: Mapping[str, Any]) -> np.ndarray:
+def _masked_ids(batch: Mapping[str, Any]) -> np.ndarray:
     """Return the masked tokens of a batch: (N,)."""
     return batch[MASKED_LM_IDS].numpy()[batch[MASKED_LM_WEIGHTS].numpy() > 0]
 
@@ -115,11 +115,11 @@ def _baseline_table(metrics: dict[str, float]) -> Section:
     return Section("Comparison with the baseline", [Table(["", "model", "baseline"], rows)])
 
 
-def _filled(reading: TrainedEnsemble, rows: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
-    (field,) = reading.preprocessor.fields
-    asked = sample_questions(reading, rows, limit=SHOWN)
-    predicted = reading.predict([{field: question.text} for question in asked])
-    tokens = np.array(reading.preprocessor.tokens, object)
+def _filled(ensemble: TrainedEnsemble, rows: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
+    (field,) = ensemble.preprocessor.fields
+    asked = sample_questions(ensemble, rows, limit=SHOWN)
+    predicted = ensemble.predict([{field: question.text} for question in asked])
+    tokens = np.array(ensemble.preprocessor.tokens, object)
     for row, question in enumerate(asked):
         found = tokens[predicted["token_ids"][row, 0]].tolist()
         scores = [round(float(score), 6) for score in predicted["scores"][row, 0]]

@@ -11,9 +11,9 @@ from tfattn.evaluation import plots, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.metrics import bootstrap_interval
 from tfattn.evaluation.report import Headline, Marked, Picture, Piece, Section, Table, Text, pieces
-from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, location
 from tfattn.evaluation.wording import count, percent, percents
-from tfattn.features import CONTEXT, QUESTION, STARTS
+from tfattn.features import CONTEXT, ID, QUESTION, STARTS
 from tfattn.tasks.answer_metrics import exact_match, f1
 from tfattn.tasks.question_answering import QuestionAnswering, answer_texts
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -142,7 +142,7 @@ def _with_interval(name: str, values: np.ndarray) -> dict[str, float]:
 def _headline(answered: Answered, metrics: dict[str, float], predictions: SplitPredictions) -> Headline:
     facts = {
         f"{of}, F1": percent(metrics[f"{prefix}f1"])
-        for prefix, of in (("has_answer_", "questions with an answer"), ("no_answer_", "questions without one"))
+        for prefix, of in (("has_answer_", "questions with an answer"), ("no_answer_", "questions without an answer"))
         if f"{prefix}f1" in metrics
     }
     return Headline(
@@ -191,7 +191,7 @@ def _mistakes(answered: Answered) -> Section:
 
 def _lines_of(answered: Answered, number: int) -> Iterator[tuple[str, Sequence[Any]]]:
     row, given, start = answered.rows[number], answered.given[number], int(answered.starts[number])
-    yield row["row"].rpartition(":")[2], pieces(row[QUESTION], [])
+    yield location(row), pieces(row[QUESTION], [])
     marks = [(start, start + len(given), "wrong", "")] if given else []
     for answer in row["answers"]:
         index = answer["start"], answer["start"] + len(answer["text"])
@@ -201,8 +201,8 @@ def _lines_of(answered: Answered, number: int) -> Iterator[tuple[str, Sequence[A
         begin, end = max(0, mark[0] - SHOWN_AROUND), mark[1] + SHOWN_AROUND
         shown = row[CONTEXT][begin:end]
         marked = pieces(shown, [(mark[0] - begin, mark[1] - begin, *mark[2:])])
-        before, behind = [Piece("…")] * (begin > 0), [Piece("…")] * (end < len(row[CONTEXT]))
-        yield "given" if mark[2] == "wrong" else "right", [*before, *marked, *behind]
+        before, after = [Piece("…")] * (begin > 0), [Piece("…")] * (end < len(row[CONTEXT]))
+        yield "given" if mark[2] == "wrong" else "right", [*before, *marked, *after]
     if not given:
         yield "given", pieces(f"({NO_ANSWER})", [])
 
@@ -212,7 +212,7 @@ def _lines(answered: Answered) -> Iterator[dict[str, Any]]:
         start = int(answered.starts[number]) if answered.given[number] else 0
         yield {
             "row": row["row"],
-            **{name: row[name] for name in ("id", QUESTION) if name in row},
+            **{name: row[name] for name in (ID, QUESTION) if name in row},
             "answers": row["answers"],
             "answer": answered.given[number],
             "start": start,

@@ -81,7 +81,7 @@ def _headline(
             *warnings.of_unseen(predictions.leaked, metrics, split=predictions.split, unit=unit, metric=ERROR),
         ],
         remarks=[
-            f"Baseline: always predicting {number(guess)}, the mean of the training rows, has a mean error of "
+            f"Baseline: always predicting {number(guess)}, the mean target, has a mean error of "
             f"{number(metrics[f'baseline_{ERROR}'])}.",
             f"The 95% confidence interval of the mean error is {interval}. Smaller differences may be chance.",
         ],

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from tfattn import files
 from tfattn.drawing.colours import DARK, LIGHT
-from tfattn.drawing.svg import part_of_page
+from tfattn.drawing.svg import to_page_element
 from tfattn.evaluation.wording import number
 
 
@@ -61,12 +61,12 @@ class Picture:
 
     def element(self) -> Markup:
         """Return the picture as an element of the page, with the colours of the page."""
-        return Markup(part_of_page(self.svg, self.name))
+        return Markup(to_page_element(self.svg, self.name))
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Pictures side by side on wide pages."""
+    """Pictures in a row on wide pages."""
 
     kind: ClassVar[str] = "panels"
     pictures: Sequence[Picture]

@@ -11,7 +11,7 @@ from tfattn.evaluation import plots
 from tfattn.evaluation.metrics import confusions
 from tfattn.evaluation.report import Picture, Table, Text
 from tfattn.evaluation.wording import percent
-from tfattn.features import LABEL, TARGET
+from tfattn.features import ID, LABEL, TARGET
 from tfattn.trained.ensemble import TrainedEnsemble
 
 MAX_ERRORS_SHOWN = 20
@@ -119,7 +119,7 @@ class RowFormat:
         read = ensemble.preprocessor.fields
         if not ensemble.preprocessor.reads_columns:
             return cls(rows, read, "text")
-        identifiers = [name for name in rows[0] if name not in {ROW, *roles, *read}]
+        identifiers = [name for name in rows[0] if name not in {ROW, ID, *roles, *read}]
         return cls(rows, (identifiers or read)[:MAX_COLUMNS], "row")
 
     def words(self, number: int) -> str:
@@ -132,10 +132,26 @@ class RowFormat:
         return words if len(words) <= MAX_CHARACTERS else f"{words[: MAX_CHARACTERS - 1]}…"
 
     def table(self, numbers: Sequence[int], columns: dict[str, Sequence[str | float]]) -> Table:
-        """Return a table of some rows, with additional columns and line numbers."""
-        lines = [self.rows[number][ROW].rpartition(":")[2] for number in numbers]
-        cells = zip(map(self.words, numbers), *columns.values(), lines, strict=True)
-        return Table([self.unit, *columns, "line"], [list(row) for row in cells])
+        """Return a table of some rows, with additional columns, identifiers and line numbers."""
+        columns = columns | locations([self.rows[number] for number in numbers])
+        cells = zip(map(self.words, numbers), *columns.values(), strict=True)
+        return Table([self.unit, *columns], [list(row) for row in cells])
+
+
+def locations(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the columns of a table that locate rows: `id`, if rows have identifiers, and `line`.
+
+    Example:
+        >>> locations([{"row": "reports.csv:7", "id": "R-12", "text": "A leak."}])
+        {'id': ['R-12'], 'line': ['7']}
+    """
+    lines = [row[ROW].rpartition(":")[2] for row in rows]
+    return ({ID: [row[ID] for row in rows]} if rows and ID in rows[0] else {}) | {"line": lines}
+
+
+def location(row: dict[str, Any]) -> str:
+    """Return the identifier of a row, if it has one, and its line."""
+    return ", ".join(value for (value,) in locations([row]).values())
 
 
 def label_line(

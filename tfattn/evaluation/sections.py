@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfattn.data.findings import findings, sentences
+from tfattn.data.preparation.findings import findings, sentences
 from tfattn.drawing.figures import svg
 from tfattn.evaluation import plots
 from tfattn.evaluation.report import Listing, Panels, Picture, Section, Table, Text

@@ -11,7 +11,7 @@ from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import calibration, calibration_error, classification, detection, log_loss
 from tfattn.evaluation.row_predictions import label_line
-from tfattn.evaluation.table_sections import ROW, PredictedRows
+from tfattn.evaluation.table_sections import ROW, PredictedTableRows
 from tfattn.evaluation.wording import count
 from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, LABEL_IDS, TARGET
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -29,7 +29,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
 
     Args:
         ensemble: the trained models, with labels, and an operating point, if any; the task has the `positive_id`.
-        predictions: rows as in `PredictedRows`; `label_ids` (N,), `scores` (N, C), and optionally
+        predictions: rows as in `PredictedTableRows`; `label_ids` (N,), `scores` (N, C), and optionally
             `essential_features` (N, E) and `column_attention` (N, K).
 
     Returns:
@@ -40,7 +40,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         Spread.
     """
     values = predictions.values
-    predicted = PredictedRows(
+    predicted = PredictedTableRows(
         rows=predictions.rows,
         columns=ensemble.preprocessor.fields,
         labels=ensemble.labels,
@@ -97,7 +97,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     )
 
 
-def _lines(predicted: PredictedRows) -> Iterator[dict[str, Any]]:
+def _lines(predicted: PredictedTableRows) -> Iterator[dict[str, Any]]:
     each = zip(predicted.rows, predicted.true, predicted.predicted_ids, predicted.scores, strict=True)
     for number, (row, true, predicted_id, scores) in enumerate(each):
         line = label_line(row, predicted.labels, true=true, predicted_id=predicted_id, scores=scores)
@@ -109,7 +109,7 @@ def _lines(predicted: PredictedRows) -> Iterator[dict[str, Any]]:
         yield line
 
 
-def _results(predicted: PredictedRows) -> Iterator[list[str]]:
+def _results(predicted: PredictedTableRows) -> Iterator[list[str]]:
     identifiers = predicted.identifiers
     essential = np.empty((len(predicted.rows), 0)) if predicted.essential is None else predicted.essential
     numbered = [f"essential_{number + 1}" for number in range(essential.shape[1])]

@@ -22,7 +22,7 @@ MAX_CHARACTERS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictedRows(LabelPredictions):
+class PredictedTableRows(LabelPredictions):
     """The rows of a table with true and predicted labels.
 
     Args:
@@ -57,7 +57,9 @@ class PredictedRows(LabelPredictions):
         return self.positive is not None and 0 < np.sum(self.true == self.positive) < len(self.true)
 
 
-def headline(predicted: PredictedRows, metrics: dict[str, float], split: str, of_members: dict[str, str]) -> Headline:
+def headline(
+    predicted: PredictedTableRows, metrics: dict[str, float], split: str, of_members: dict[str, str]
+) -> Headline:
     """Return the headline: accuracy, and sensitivity and specificity of a positive label."""
     most_frequent = predicted.labels[np.bincount(predicted.true, minlength=len(predicted.labels)).argmax()]
     facts = {"errors": f"{np.sum(~predicted.right):,} of {len(predicted.rows):,}"}
@@ -96,13 +98,13 @@ def headline(predicted: PredictedRows, metrics: dict[str, float], split: str, of
     )
 
 
-def confused(predicted: PredictedRows, metrics: dict[str, float]) -> Section:
+def confused(predicted: PredictedTableRows, metrics: dict[str, float]) -> Section:
     """Return the confusion matrix and, without a positive label, the metrics per label."""
     tables = [predicted.table(metrics)] if predicted.positive is None else []
     return Section("Confusion matrix", [*predicted.confusion_matrix(), *tables])
 
 
-def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point: OperatingPoint | None) -> Section:
+def curves(predicted: PredictedTableRows, metrics: dict[str, float], operating_point: OperatingPoint | None) -> Section:
     """Return the ROC and precision-recall curves of the positive label, with the operating point."""
     label, positive = predicted.labels[predicted.positive], predicted.true == predicted.positive
     if operating_point is None:
@@ -110,11 +112,12 @@ def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point:
         words = "highest score"
     else:
         before, threshold = operating_point.metrics, _threshold(operating_point.threshold)
-        explanation = (
-            f"“{label}” is predicted if its score is at least {threshold}. This operating point was selected on "
-            f"validation rows; it had a sensitivity of {_with_interval(before, 'sensitivity')} and a specificity "
-            f"of {_with_interval(before, 'specificity')}."
-        )
+        explanation = f"“{label}” is predicted if its score is at least {threshold}."
+        if before:
+            explanation += (
+                f" This operating point was selected on validation rows; it had a sensitivity of "
+                f"{_with_interval(before, 'sensitivity')} and a specificity of {_with_interval(before, 'specificity')}."
+            )
         words = f"operating point {threshold}"
     scores, found = predicted.probability, metrics["sensitivity"]
     roc = table_plots.roc(scores, positive, (1 - metrics["specificity"], found), words=words)
@@ -137,7 +140,7 @@ def curves(predicted: PredictedRows, metrics: dict[str, float], operating_point:
     )
 
 
-def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
+def mistakes(predicted: PredictedTableRows, whole: Importance) -> Section:
     """Return a table of the errors with the lowest scores of the true label."""
     wrong = np.flatnonzero(~predicted.right)
     of_truth = predicted.scores[wrong, predicted.true[wrong]]
@@ -147,20 +150,21 @@ def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
     identifiers = predicted.identifiers[:MAX_IDENTIFIERS]
     most = "columns with the most attention" if predicted.attention is not None else "values of important columns"
     has_top_columns = predicted.attention is not None or len(whole.important)
+    files = {predicted.rows[number][ROW].rpartition(":")[0] for number in worst}
     heads = [
-        ", ".join(identifiers) or "row",
+        *([", ".join(identifiers)] if identifiers else []),
         "error",
         "true label's score",
         *([most] if has_top_columns else []),
-        "line",
+        "line" if len(files) == 1 else "row",
     ]
     table = [
         [
-            ", ".join(_short(predicted.rows[number][name]) for name in identifiers or [ROW]),
+            *([", ".join(_short(predicted.rows[number][name]) for name in identifiers)] if identifiers else []),
             " predicted as ".join(predicted.labels[ids[number]] for ids in (predicted.true, predicted.predicted_ids)),
             percent(predicted.scores[number, predicted.true[number]]),
             *([_top_columns(predicted, whole, number)] if has_top_columns else []),
-            predicted.rows[number][ROW].rpartition(":")[2],
+            predicted.rows[number][ROW].rpartition(":")[2] if len(files) == 1 else predicted.rows[number][ROW],
         ]
         for number in worst
     ]
@@ -168,7 +172,7 @@ def mistakes(predicted: PredictedRows, whole: Importance) -> Section:
     return Section("Most confident errors", [Text(words), Table(heads, table)])
 
 
-def _top_columns(predicted: PredictedRows, whole: Importance, number: int) -> str:
+def _top_columns(predicted: PredictedTableRows, whole: Importance, number: int) -> str:
     if predicted.attention is None:
         positions, notes = whole.important[:SHOWN_COLUMNS], [""] * len(predicted.columns)
     else:
@@ -184,7 +188,7 @@ def _top_columns(predicted: PredictedRows, whole: Importance, number: int) -> st
     )
 
 
-def essential(predicted: PredictedRows, models: int) -> Section:
+def essential(predicted: PredictedTableRows, models: int) -> Section:
     """Return the distributions of the essential features per label."""
     numbers = count(predicted.essential.shape[1], "number")
     words = (
@@ -201,7 +205,7 @@ def essential(predicted: PredictedRows, models: int) -> Section:
     )
 
 
-def certainty(predicted: PredictedRows, groups: Sequence[tuple[int, float, float]]) -> Section:
+def certainty(predicted: PredictedTableRows, groups: Sequence[tuple[int, float, float]]) -> Section:
     """Return the reliability diagram of groups of metrics.calibration."""
     names = {}
     if predicted.positive is not None:

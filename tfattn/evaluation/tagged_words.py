@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfattn.data.tag_targets import tags_of, words_of
+from tfattn.data.examples.tag_targets import tags_of, words_of
 from tfattn.features import ENDS, LABEL_IDS, STARTS, TAGS, TEXT, WORD_NUMBERS
 from tfattn.formats.tag_schemes import BEGIN, INSIDE, OUTSIDE, spans
 from tfattn.tasks.tagged_entities import Entity
@@ -42,8 +42,8 @@ class TaggedText:
     @property
     def spans(self) -> tuple[set[Span], set[Span]]:
         """The true and the predicted entities."""
-        true = {(self.words[one.first][0], self.words[one.last][1], one.label) for one in spans(self.true)}
-        return true, {(one.start, one.end, one.label) for one in self.entities}
+        true = {(self.words[span.first][0], self.words[span.last][1], span.label) for span in spans(self.true)}
+        return true, {(entity.start, entity.end, entity.label) for entity in self.entities}
 
     @property
     def predicted(self) -> list[str]:

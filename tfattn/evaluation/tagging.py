@@ -37,7 +37,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     """
     texts = tagged(predictions.rows, predictions.values, ensemble.labels)
     metrics = {**_measured(texts), **_trust(texts, predictions.leaked)}
-    alone = {one.name: _alone(one.values, predictions, ensemble.labels) for one in predictions.members}
+    alone = {member.name: _alone(member.values, predictions, ensemble.labels) for member in predictions.members}
     spread = Spread("f1", alone)
     metrics |= spread.metrics
     return TaskReport(
@@ -213,8 +213,13 @@ def _lines(texts: Sequence[TaggedText]) -> Iterator[dict[str, Any]]:
             "tags": list(text.true),
             "predicted": text.predicted,
             "entities": [
-                {"text": text.text[one.start : one.end], "label": one.label, "start": one.start, "end": one.end}
-                for one in text.entities
+                {
+                    "text": text.text[entity.start : entity.end],
+                    "label": entity.label,
+                    "start": entity.start,
+                    "end": entity.end,
+                }
+                for entity in text.entities
             ],
         }
 

@@ -12,7 +12,9 @@ from tfattn.evaluation import plots, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.plots import alignment
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
+from tfattn.evaluation.row_predictions import ROW, locations
 from tfattn.evaluation.wording import between, count, percent
+from tfattn.features import ID
 from tfattn.tasks import text_metrics
 from tfattn.tasks.translation import Translation
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -35,7 +37,7 @@ class Written:
         texts: N translations.
         scores: (N,) of beam search.
         near: (N,) chrF of each text, 0 to 100.
-        places: file and line of each row.
+        rows: N raw rows.
         leaked: (N,) whether a training row repeats the row.
     """
 
@@ -44,7 +46,7 @@ class Written:
     texts: Sequence[str]
     scores: np.ndarray
     near: np.ndarray
-    positions: Sequence[str]
+    rows: Sequence[dict[str, str]]
     leaked: np.ndarray
 
 
@@ -72,7 +74,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         near=np.array(
             [chrf.sentence_score(*pair).score for pair in zip(texts, ([r] for r in references), strict=True)]
         ),
-        positions=[row["row"] for row in predictions.rows],
+        rows=predictions.rows,
         leaked=predictions.leaked,
     )
     metrics = {
@@ -140,26 +142,23 @@ def _samples(written: Written) -> Section:
     return Section(
         "Samples",
         [
-            Text("Taken evenly from the farthest from the reference to the nearest. chrF compares letters."),
+            Text("Evenly spaced samples, from the lowest chrF, which compares characters, to the highest."),
             _table(written, middle, folded=""),
-            Text("The farthest are possible problem: at times it is the reference that is wrong."),
+            Text("The farthest translations; the reference may be wrong."),
             _table(written, order[:SHOWN], folded=f"The {min(SHOWN, len(order))} farthest"),
         ],
     )
 
 
 def _table(written: Written, rows: Sequence[int], *, folded: str) -> Table:
-    cells = [
-        [
-            written.sources[row],
-            written.references[row],
-            written.texts[row],
-            f"{written.near[row]:.0f}",
-            written.positions[row].rpartition(":")[2],
-        ]
-        for row in rows
-    ]
-    return Table(["source", "reference", "translation", "chrF", "line"], cells, folded=folded)
+    columns = {
+        "source": [written.sources[row] for row in rows],
+        "reference": [written.references[row] for row in rows],
+        "translation": [written.texts[row] for row in rows],
+        "chrF": [f"{written.near[row]:.0f}" for row in rows],
+        **locations([written.rows[row] for row in rows]),
+    }
+    return Table(list(columns), [list(cells) for cells in zip(*columns.values(), strict=True)], folded=folded)
 
 
 def _by_length(written: Written) -> Section:
@@ -198,9 +197,9 @@ def _attention(written: Written, task: Translation) -> list[Section]:
 
 
 def _lines(written: Written) -> Iterator[dict[str, Any]]:
-    for row, index in enumerate(written.positions):
+    for row, raw in enumerate(written.rows):
         yield {
-            "row": index,
+            **{name: raw[name] for name in (ROW, ID) if name in raw},
             "source": written.sources[row],
             "reference": written.references[row],
             "text": written.texts[row],

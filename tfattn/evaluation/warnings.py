@@ -127,9 +127,11 @@ def of_unseen(
     """
     if not leaked.any():
         return []
+    leaked_rows = int(leaked.sum())
     warning = (
-        f"{leaked.sum():,} of the {count(len(leaked), f'{split} {unit}')} ({percent(leaked.mean())}) are also "
-        "training rows, which the model may have memorized"
+        f"{leaked_rows:,} of the {count(len(leaked), f'{split} {unit}')} ({percent(leaked.mean())}) "
+        f"{'is also a training row' if leaked_rows == 1 else 'are also training rows'}, which the model may have "
+        "memorized"
     )
     if leaked.all():
         return [f"{warning}: the metrics say nothing about new {unit}s."]
@@ -151,8 +153,8 @@ def of_data(summary: dict[str, Any], *, unit: str) -> list[str]:
         return []
     examples = ", ".join(summary["conflicts"]["first"][:SHOWN_ROWS])
     return [
-        f"{count(rows, unit)} of the data occur with different labels, such as {examples}: no model can predict "
-        "all of them correctly."
+        f"{count(rows, unit)} of the data {'occurs' if rows == 1 else 'occur'} with different labels, such as "
+        f"{examples}: no model can predict all of them correctly."
     ]
 
 

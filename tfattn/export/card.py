@@ -9,6 +9,9 @@ positive        the positive label of a classifier, if it has one
 threshold       the minimum score of the positive label, or of every label, if a threshold was chosen
 metrics         results of the evaluation, by the names of metrics.json
 measured_on     the evaluated split, such as "test"
+pretrained      the pretrained weights of the model, by key: `from` (address with its revision, or folder), `license`
+                and `sha256` of each file; {} without
+litert          the comparison of each LiteRT file with the trained model, by precision; {} without
 """
 
 import base64
@@ -38,6 +41,8 @@ def write(
     columns: Mapping[str, Columns],
     metrics: Mapping[str, float],
     measured_on: str,
+    origins: Mapping[str, Mapping[str, Any]] | None = None,
+    litert: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the card of a version.
 
@@ -48,6 +53,8 @@ def write(
         columns: input name to column; inputs of several columns get no `column` in the card.
         metrics: results of the evaluation; the card has `served.headline_metrics` and their confidence intervals.
         measured_on: the evaluated split.
+        origins: the source of the pretrained weights, by key; see `Pretrained.origin`.
+        litert: the comparisons of LiteRT files, by precision; see `litert_files.write`.
     """
     metadata = served.metadata()
     named = {name: column for name, column in columns.items() if isinstance(column, str)}
@@ -64,6 +71,8 @@ def write(
             if name in metrics
         },
         "measured_on": measured_on,
+        "pretrained": dict(origins or {}),
+        "litert": dict(litert or {}),
     }
     files.write_json(folder / FILE, card)
 

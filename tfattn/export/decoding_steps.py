@@ -11,15 +11,31 @@ from tfattn.decoding.generation import Penalties
 from tfattn.decoding.rows import largest, logsumexp, suppression_bias
 from tfattn.decoding.sampling import Sampling, draw
 from tfattn.export.request_settings import TYPES, assert_checks, range_checks, sampling_settings, signature
+from tfattn.models.contracts.decoder import Decoder
 from tfattn.ops.indexing import pick
 from tfattn.preprocessing.language import Language
-from tfattn.sampling_params import MAX_FLOAT, RANGES, Range, SamplingParams
-from tfattn.trained.shared_decoder import SharedDecoder
+from tfattn.sampling_params import LOGITS_PARAMS, MAX_FLOAT, RANGES, Range, SamplingParams
+from tfattn.trained.text_generator import SharedDecoder
 
 TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
 NUM_TOP_TOKENS = 20
-_NEUTRAL = vars(SamplingParams())
-_RANGES = RANGES | dict.fromkeys(("counts", "logit_bias"), Range(float, 0.0, MAX_FLOAT))
+_NEUTRAL = SamplingParams().of_logits
+_RANGES = {name: RANGES[name] for name in LOGITS_PARAMS}
+_RANGES |= dict.fromkeys(("counts", "logit_bias"), Range(float, 0.0, MAX_FLOAT))
+
+
+def cache_sizes(model: Decoder | SharedDecoder) -> dict[str, Any]:
+    """Return the sizes that a program needs to hold the cache of a decoder."""
+    cache = model.empty_cache(1)
+    keys = cache.past[0][0]
+    return {
+        "vocabulary_size": model.vocabulary_size,
+        "num_layers": len(cache.past),
+        "num_groups": keys.shape[1],
+        "head_dim": keys.shape[3],
+        "dtype": keys.dtype.name,
+        "takes_logit_bias": True,
+    }
 
 
 class DecodingSteps:
@@ -54,18 +70,6 @@ class DecodingSteps:
         self.dtype = cache.past[0][0].dtype
         self._num_top_tokens = min(NUM_TOP_TOKENS, model.vocabulary_size)
         self._suppressed = suppression_bias(language.suppressed_ids, model.vocabulary_size)
-
-    @property
-    def sizes(self) -> dict[str, Any]:
-        """The sizes that a program needs to hold the cache."""
-        return {
-            "vocabulary_size": self._model.vocabulary_size,
-            "num_layers": self._pairs,
-            "num_groups": self.num_groups,
-            "head_dim": self.head_dim,
-            "dtype": self.dtype.name,
-            "takes_logit_bias": True,
-        }
 
     def signatures(self) -> dict[str, Any]:
         """Return signature name to function."""
@@ -102,7 +106,7 @@ class DecodingSteps:
         }
         yield PREFILL, inputs
         settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed")}
-        settings |= {name: np.full(rows, value, TYPES[type(value)].as_numpy_dtype) for name, value in _NEUTRAL.items()}
+        settings |= {name: np.full(rows, value, TYPES[type(value)]) for name, value in _NEUTRAL.items()}
         counts = {"in_prompt": np.zeros((rows, width), bool), "counts": np.zeros((rows, width), np.float32)}
         every = {"allowed": np.ones((rows, 1), bool), "logit_bias": np.zeros((rows, 1), np.float32)}
         yield DECODE_STEP, {**inputs, **settings, **counts, **every}

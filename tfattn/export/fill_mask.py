@@ -12,7 +12,7 @@ from tfattn.export.warmup import sample_each_length
 from tfattn.features import MASKED_LM_POSITIONS, PADDING_MASK, SEGMENT_IDS, TEXT, TOKEN_IDS
 from tfattn.preprocessing.padding import padded
 from tfattn.preprocessing.token_labels import source_token_labels
-from tfattn.preprocessing.vocabulary import CONTINUES, MASK
+from tfattn.preprocessing.vocabulary import MASK
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.masked_questions import sample_questions, with_mask_tokens
 
@@ -31,7 +31,8 @@ class FillMask(ServableModel):
         all_masks         text (B,)
                           -> the same for each of M [MASK] tokens, (B, M, K), padded with "" and 0
 
-    A text without [MASK] is an error. A token that continues a word ("##s") is joined to the preceding word.
+    A text without [MASK] is an error. [MASK] means the mask token of any vocabulary, such as <mask>. A token that
+    continues a word ("##s") is joined to the preceding word.
 
     Args:
         ensemble: a single trained model.
@@ -141,12 +142,16 @@ class FillMask(ServableModel):
         predicted = self._predicted([padded(features)], tf.size(text))
         is_read = tf.sequence_mask(masks)[:, :, None]  # (B, M, 1)
         token_ids = tf.where(is_read, predicted["token_ids"], 0)
-        tokens = tf.gather(tf.constant(self._text.tokens), token_ids)
+        pieces = self._text.pieces
+        names, words, continues = (
+            tf.gather(tf.constant(list(side)), token_ids)
+            for side in (pieces.token_names, pieces.token_texts, pieces.continues)
+        )
         return {
             "token": token_ids,
-            "token_str": tf.where(is_read, tokens, ""),
+            "token_str": tf.where(is_read, names, ""),
             "score": tf.where(is_read, predicted["scores"], 0.0),
-            "sequence": tf.where(is_read, _filled(text, tokens, is_read[:, :, 0]), ""),
+            "sequence": tf.where(is_read, _filled(text, words, continues, is_read[:, :, 0]), ""),
             "masks": masks,
             "truncated": self._text.truncated(fields),
         }
@@ -162,12 +167,13 @@ class FillMask(ServableModel):
         return np.sum(features[PADDING_MASK], axis=1)
 
 
-def _filled(texts: tf.Tensor, tokens: tf.Tensor, is_read: tf.Tensor) -> tf.Tensor:
+def _filled(texts: tf.Tensor, words: tf.Tensor, continues: tf.Tensor, is_read: tf.Tensor) -> tf.Tensor:
     """Replace each [MASK] of a text by tokens.
 
     Args:
         texts: (B,).
-        tokens: (B, M, K), for the first M masks.
+        words: (B, M, K), the texts of tokens for the first M masks.
+        continues: (B, M, K) bool, whether a token continues the word before it.
         is_read: (B, M) bool, which masks exist.
 
     Returns:
@@ -175,15 +181,16 @@ def _filled(texts: tf.Tensor, tokens: tf.Tensor, is_read: tf.Tensor) -> tf.Tenso
     """
     parts = tf.strings.split(texts, MASK)
     ends = tf.cumsum(tf.strings.length(parts.values) + len(MASK))  # positions in the concatenation of all texts
-    begins = tf.gather(tf.pad(ends, [[1, 0]]), parts.row_starts())
-    starts = parts.with_values(ends - len(MASK)).to_tensor()[:, : tf.shape(is_read)[1]] - begins[:, None]
+    text_starts = tf.gather(tf.pad(ends, [[1, 0]]), parts.row_starts())
+    starts = parts.with_values(ends - len(MASK)).to_tensor()[:, : tf.shape(is_read)[1]] - text_starts[:, None]
     starts = tf.where(is_read, starts, 0)
     whole = tf.broadcast_to(texts[:, None], tf.shape(starts))
     before = tf.strings.substr(whole, tf.zeros_like(starts), starts)
     length = tf.strings.length(whole)
     ends_of_mask = tf.minimum(starts + len(MASK), length)
     after = tf.strings.substr(whole, ends_of_mask, length - ends_of_mask)
-    continues = tf.strings.regex_full_match(tokens, f"{CONTINUES}.*")
-    joined = tf.where(continues, tf.strings.regex_replace(before, r"\s+$", "")[:, :, None], before[:, :, None])
-    words = tf.strings.regex_replace(tokens, f"^{CONTINUES}", "")
+    # A token that continues a word, or has a blank in front, replaces the white space before the mask.
+    closes = continues | tf.strings.regex_full_match(words, r"\s[\s\S]*")
+    joined = tf.where(closes, tf.strings.regex_replace(before, r"\s+$", "")[:, :, None], before[:, :, None])
+    words = tf.where(tf.strings.length(joined) == 0, tf.strings.regex_replace(words, r"^\s+", ""), words)
     return tf.strings.join([joined, words, tf.broadcast_to(after[:, :, None], tf.shape(words))])

@@ -1,6 +1,5 @@
 """The export of language models: text generation, token log probabilities, beam search, scoring, and decoding steps."""
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,37 +9,74 @@ import tensorflow as tf
 
 from tfattn import files
 from tfattn.export.attention import ATTRIBUTIONS, add_segments
-from tfattn.export.decoding_steps import DecodingSteps
-from tfattn.export.request_settings import Settings, sampling_settings
+from tfattn.export.decoding_steps import DecodingSteps, cache_sizes
+from tfattn.export.litert_decoder import write_decoder
+from tfattn.export.litert_perplexity import MAX_TEXTS
+from tfattn.export.request_settings import FORMER_MAX_TOKENS, MAX_TOKENS, STOP, Settings, sampling_settings
 from tfattn.export.servable_model import Columns, Comparison, ServableModel
 from tfattn.export.stop_strings import complete_characters, cut_at_stop, stop_criterion
 from tfattn.features import PADDING_MASK, TEXT, TOKEN_IDS
-from tfattn.formats.chat_template import ChatTemplate
+from tfattn.models.contracts.decoder import Decoder
 from tfattn.preprocessing.chat_ids import special_token_ids
+from tfattn.preprocessing.language import Language
 from tfattn.preprocessing.token_labels import source_token_labels
-from tfattn.tasks.generation import length_limit, sample_continuations, search_continuations
+from tfattn.rows import evenly_spaced
+from tfattn.sampling_params import SamplingParams
+from tfattn.tasks.generation import Generation, length_limit, sample_continuations, search_continuations
 from tfattn.trained.ensemble import TrainedEnsemble
-from tfattn.trained.shared_decoder import SharedDecoder
-from tfattn.trained.text_generator import MAX_NEW_TOKENS, TextGenerator, decode_tokens, encode_prompts, sample_prompts
+from tfattn.trained.text_generator import (
+    SAMPLE_TOKENS,
+    SharedDecoder,
+    TextGenerator,
+    decode_tokens,
+    encode_prompts,
+    row_text,
+    sample_prompts,
+)
 
 CONTINUATION = "continuation"
 N_BEST, LOG_PROBABILITIES, SCORE = "n_best", "log_probabilities", "score"
 MAX_QUESTIONS = 50
 NUM_TOP_TOKENS = 5
-STOP, LENGTH = "stop", "length"  # values of finish_reason
+STOPPED, LENGTH = "stop", "length"  # values of finish_reason
+
+
+def save_description(folder: Path, language: Language, model: Decoder | SharedDecoder, generation: Generation) -> None:
+    """Write generation.json and token_bytes.json, which servers read.
+
+    Args:
+        folder: the folder of assets.
+        language: the tokenizer.
+        model: the decoder.
+        generation: the recommended settings.
+    """
+    template = language.chat_template(generation.system)
+    properties = {
+        "context": model.max_sequence_length,
+        "start_ids": language.start_ids,
+        "prefix": language.prefix,
+        "prefix_unless": language.prefix_unless,
+        "end_ids": language.end_ids,
+        **cache_sizes(model),
+        "special_tokens": special_token_ids(language, template) if template else {},
+        "chat_template": template.description if template else None,
+        "defaults": Settings(generation).defaults,
+    }
+    files.write_json(folder / "generation.json", properties)
+    files.write_json(folder / "token_bytes.json", [token.decode("latin-1") for token in language.token_bytes])
 
 
 class Generator(ServableModel):
     """An export that continues texts.
 
-        serving_default     text (B,) and optional settings, (B,) each, see `Settings`
+        serving_default     text (B,) and optional sampling parameters, see `Settings`
                             -> text (B,) string, the continuation without the stop string; score (B,) float32, its log
                             probability; length (B,) int32, its number of tokens; finish_reason (B,) string, "stop"
                             after an end token or a stop string, "length" at the length limit
         log_probabilities   inputs of serving_default -> per generated token: token (B, L) string, log_probability (B,
-                            L) float32, and the top tokens at its position, likeliest (B, L, 5) string and
-                            likeliest_log_probability (B, L, 5), best first; padded with "" and 0
-        n_best              text (B,), max_new_tokens (B,)
+                            L) float32, and the top tokens at its position, `likeliest` (B, L, 5) string and
+                            `likeliest_log_probability` (B, L, 5), best first; padded with "" and 0
+        n_best              text (B,), max_tokens (B,), optional
                             -> results of beam search: text, score, length, each (B, n), best first
         score               text (B,), continuation (B,)
                             -> score (B,) float32, the log probability of the continuation, and length (B,) int32, its
@@ -57,6 +93,7 @@ class Generator(ServableModel):
         ExportError: the task does not compute in float32.
     """
 
+    writes_own_litert = True
     headline_metrics = ("bits_per_byte", "word_perplexity", "perplexity")
 
     def __init__(self, ensemble: TrainedEnsemble):
@@ -89,11 +126,10 @@ class Generator(ServableModel):
 
     def signatures(self) -> dict[str, Any]:
         text, continuation = (tf.TensorSpec([None], tf.string, name=name) for name in (TEXT, CONTINUATION))
-        limit = tf.TensorSpec([None], tf.int32, name="max_new_tokens")
         return {
-            "serving_default": self._settings.function(self._continue),
-            LOG_PROBABILITIES: self._settings.function(self._log_probabilities),
-            N_BEST: tf.function(self._search, input_signature=[text, limit], autograph=False),
+            "serving_default": self._settings.signature(self._continue),
+            LOG_PROBABILITIES: self._settings.signature(self._log_probabilities),
+            N_BEST: self._settings.signature(self._search, [MAX_TOKENS]),
             SCORE: tf.function(self._score, input_signature=[text, continuation], autograph=False),
             **self._steps().signatures(),
             # Without attributions: the gradients of a deep model would add half to the size of an export.
@@ -112,16 +148,16 @@ class Generator(ServableModel):
 
     def request(self, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """Return a request for greedy decoding, with the settings of the trained model's predictions."""
-        exact = {"temperature": 0.0, "max_new_tokens": MAX_NEW_TOKENS, "repetition_penalty": 1.0}
-        exact |= {"presence_penalty": 0.0, "frequency_penalty": 0.0}
-        return {TEXT: [row[TEXT] for row in rows], **self._settings.for_rows(len(rows), **exact)}
+        exact = SamplingParams(temperature=0.0).of_logits
+        settings = self._settings.for_rows(len(rows), max_tokens=SAMPLE_TOKENS, **exact)
+        return {TEXT: [row[TEXT] for row in rows], **settings}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
         """Yield a request of a few prompts for each signature."""
         request = self.request(self.questions(rows)[:2])
         texts = request[TEXT]
         yield LOG_PROBABILITIES, request
-        yield N_BEST, {TEXT: texts, "max_new_tokens": request["max_new_tokens"]}
+        yield N_BEST, {TEXT: texts, **{name: request[name] for name in (MAX_TOKENS, FORMER_MAX_TOKENS)}}
         yield SCORE, {TEXT: texts, CONTINUATION: texts}
         yield from self._steps().warm_up(texts)
         yield "serving_default", {name: values[:1] for name, values in request.items()}
@@ -135,7 +171,7 @@ class Generator(ServableModel):
         texts = [text.decode() for text in complete_characters(written).numpy()]
         agree = np.array([ours == theirs for ours, theirs in zip(texts, received[TEXT], strict=True)])
         differences = np.abs(np.asarray(received["score"], np.float64) - expected["scores"])
-        allowed = tolerance * MAX_NEW_TOKENS  # a score is a sum over tokens
+        allowed = tolerance * SAMPLE_TOKENS  # a score is a sum over tokens
         return Comparison(
             wrong=~(agree & (differences <= allowed)),
             report={"text_agreement": float(agree.mean()), "max_score_difference": float(differences.max())},
@@ -145,21 +181,15 @@ class Generator(ServableModel):
             received=lambda row: f"{received[TEXT][row]!r} and a score off by {differences[row]:.3g}",
         )
 
+    def write_litert(self, folder: Path, rows: Sequence[Mapping[str, Any]], *, precision: str) -> dict[str, Any]:
+        (task,) = self._each_task()
+        texts = [row_text(row) for row in evenly_spaced(rows, MAX_TEXTS)]
+        return write_decoder(folder, task.model, self._language, texts=texts, precision=precision)
+
     def save_assets(self, folder: Path) -> None:
         """Write the preprocessor's files, and generation.json and token_bytes.json for users of the decoding steps."""
         super().save_assets(folder)
-        template = ChatTemplate(system=self._generation.system)
-        special = special_token_ids(self._language, template)
-        properties = {
-            "context": self._model.max_sequence_length,
-            "end_ids": [self._language.end_id],
-            **self._steps().sizes,
-            "special_tokens": special,
-            "chat_template": dataclasses.asdict(template) if special else None,
-            "defaults": self._settings.defaults,
-        }
-        files.write_json(folder / "generation.json", properties)
-        files.write_json(folder / "token_bytes.json", [token.decode("latin-1") for token in self._language.token_bytes])
+        save_description(folder, self._language, self._model, self._generation)
 
     def _continue(self, text: tf.Tensor, **settings: tf.Tensor) -> dict[str, tf.Tensor]:
         texts, written, is_stopped, limit = self._generate(text, settings)
@@ -168,7 +198,7 @@ class Generator(ServableModel):
             "text": texts,
             "score": written.scores,
             "length": written.lengths,
-            "finish_reason": tf.where(ended, STOP, LENGTH),
+            "finish_reason": tf.where(ended, STOPPED, LENGTH),
         }
 
     def _log_probabilities(self, text: tf.Tensor, **settings: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -183,14 +213,17 @@ class Generator(ServableModel):
             "likeliest_log_probability": details.top_logprobs,
         }
 
-    def _search(self, text: tf.Tensor, max_new_tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-        token_ids, padding_mask, limit = self._prompts(text, max_new_tokens)
+    def _search(self, text: tf.Tensor, **settings: tf.Tensor) -> dict[str, tf.Tensor]:
+        max_tokens = self._settings.validate(settings, tf.size(text))[MAX_TOKENS]
+        token_ids, padding_mask, limit = self._prompts(text, max_tokens)
+        end_id, *other_ends = self._language.end_ids
         written = search_continuations(
             self._model,
             token_ids,
             padding_mask,
-            **self._special_ids,
-            max_new_tokens=limit,
+            end_id=end_id,
+            suppressed_ids=[*self._language.suppressed_ids, *other_ends],
+            max_tokens=limit,
             num_beams=self._generation.num_beams,
             length_penalty=self._generation.length_penalty,
         )
@@ -221,15 +254,16 @@ class Generator(ServableModel):
         """Generate; return texts, `Decoded`, whether a stop string ended a text, and length limits."""
         rows = tf.size(text)
         settings = self._settings.validate(settings, rows)
-        stop = settings["stop"]
-        token_ids, padding_mask, limit = self._prompts(text, settings["max_new_tokens"])
+        stop = settings[STOP]
+        token_ids, padding_mask, limit = self._prompts(text, settings[MAX_TOKENS])
         sampling, penalties = sampling_settings(settings)
         written = sample_continuations(
             self._model,
             token_ids,
             padding_mask,
-            **self._special_ids,
-            max_new_tokens=limit,
+            end_ids=self._language.end_ids,
+            suppressed_ids=self._language.suppressed_ids,
+            max_tokens=limit,
             sampling=sampling,
             penalties=penalties,
             is_last=stop_criterion(self._language, stop),
@@ -238,12 +272,12 @@ class Generator(ServableModel):
         texts, is_stopped = cut_at_stop(decode_tokens(self._language, written.token_ids, written.lengths), stop)
         return complete_characters(texts), written, is_stopped, limit
 
-    def _prompts(self, text: tf.Tensor, max_new_tokens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def _prompts(self, text: tf.Tensor, max_tokens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return prompts, their masks, and the limits of new tokens."""
         token_ids, padding_mask = encode_prompts(self._language, text)
         lengths = tf.reduce_sum(tf.cast(padding_mask, tf.int32), axis=1)
         with tf.control_dependencies([self._check_length(lengths + 1)]):
-            limit = length_limit(self._model, padding_mask, max_new_tokens)
+            limit = length_limit(self._model, padding_mask, max_tokens)
         return token_ids, padding_mask, limit
 
     def _read(self, text: tf.Tensor) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
@@ -267,7 +301,3 @@ class Generator(ServableModel):
             f" tokens with its continuation; expected at most {context}",
         ]
         return tf.debugging.Assert(tf.reduce_all(lengths <= context), [tf.strings.join(parts)])
-
-    @property
-    def _special_ids(self) -> dict[str, Any]:
-        return {"end_id": self._language.end_id, "suppressed_ids": self._language.suppressed_ids}

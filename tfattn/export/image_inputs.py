@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfattn.export.servable_model import Columns
 from tfattn.export.servable_row_model import Features, Inputs, ServableRowModel
 from tfattn.features import ENCODED, IMAGE, IMAGES
-from tfattn.formats.images import LARGEST
+from tfattn.formats.images import MAX_BYTES
 from tfattn.trained.ensemble import TrainedEnsemble
 
 CLASS_TOKEN = "[CLS]"
@@ -68,7 +68,7 @@ class ImageInputs(Inputs):
 
     def metadata(self) -> dict[str, Any]:
         height, width = self.preprocessors[0].height_and_width
-        known = {"kind": "image", "height": height, "width": width, "max_bytes": LARGEST}
+        known = {"kind": "image", "height": height, "width": width, "max_bytes": MAX_BYTES}
         return {"inputs": {IMAGE: known}, "entries": {}}
 
     def request(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

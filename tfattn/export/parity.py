@@ -27,6 +27,7 @@ def check(
     rows: Sequence[Mapping[str, str]],
     expected: Mapping[str, np.ndarray],
     tolerance: float,
+    litert: Path | None = None,
 ) -> dict[str, Any]:
     """Compare the predictions of a SavedModel with those of the trained model.
 
@@ -36,6 +37,7 @@ def check(
         rows: N raw rows; `row` is the location of a row.
         expected: predictions of the trained model for the rows, N values by name.
         tolerance: the largest allowed absolute difference of a number.
+        litert: a LiteRT file that computes the networks instead of TensorFlow.
 
     Returns:
         the report: `rows`, `tolerance`, `tensorflow`, and the report of `served.compare`.
@@ -45,9 +47,10 @@ def check(
             or predicts differently; the error names the first row that differs.
     """
     request = served.request(rows)
-    received, version = _ask(folder, request)
+    received, version = _ask(folder, request, litert)
     comparison = served.compare({**request, **expected}, received, tolerance=tolerance)
-    console.note(f"parity in a fresh process: {comparison.words}")
+    engine = " with LiteRT" if litert else ""
+    console.note(f"parity in a fresh process{engine}: {comparison.words}")
     wrong = np.flatnonzero(comparison.wrong)
     if len(wrong):
         first = int(wrong[0])
@@ -65,11 +68,12 @@ def _in_base64(data: bytes) -> dict[str, str]:
     return {"b64": base64.b64encode(data).decode()}
 
 
-def _ask(folder: Path, rows: Mapping[str, Sequence[Any]]) -> tuple[dict[str, list[Any]], str]:
+def _ask(folder: Path, rows: Mapping[str, Sequence[Any]], litert: Path | None) -> tuple[dict[str, list[Any]], str]:
     """Return the outputs by name, and the version of TensorFlow."""
     with tempfile.TemporaryDirectory() as scratch:
         request, output = Path(scratch) / "request.json", Path(scratch) / "result.json"
-        request.write_text(json.dumps({"batch_size": BATCH_SIZE, "rows": rows}, default=_in_base64))
+        question = {"batch_size": BATCH_SIZE, "rows": rows, "litert": litert and str(litert)}
+        request.write_text(json.dumps(question, default=_in_base64))
         # On the CPU: this process holds the accelerator, which may also round differently.
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
         command = [sys.executable, "-I", str(WORKER), str(folder), str(request), str(output)]

@@ -1,8 +1,9 @@
 """Predict for rows with an export, using TensorFlow and tensorflow-text, without tfattn and Keras.
 
 A script, not a module: `python -I parity_worker.py FOLDER REQUEST RESULT`. REQUEST is JSON, `{"batch_size": 32,
-"rows": {"text": [...]}}`, where bytes are `{"b64": "..."}`; RESULT becomes JSON too, `{"tensorflow": its version,
-"unknown_operations": [...], "predictions": {name: [...]}}`.
+"rows": {"text": [...]}, "litert": null}`, where bytes are `{"b64": "..."}`, and `litert` is the path of a LiteRT file
+or null; RESULT becomes JSON too, `{"tensorflow": its version, "unknown_operations": [...], "predictions": {name:
+[...]}}`.
 """
 
 import base64
@@ -26,7 +27,9 @@ def main(folder, request_path, result_path):
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)
     unknown = unknown_operations(folder)
-    predictions = {} if unknown else predict(folder, request["rows"], request["batch_size"])
+    predictions = (
+        {} if unknown else predict(folder, **{name: request[name] for name in ("rows", "batch_size", "litert")})
+    )
     result = {"tensorflow": tf.__version__, "unknown_operations": unknown, "predictions": predictions}
     with open(result_path, "w", encoding="utf-8") as file:
         json.dump(result, file)
@@ -41,9 +44,9 @@ def unknown_operations(folder):
     return sorted(name for name in operations if op_def_registry.get(name) is None)
 
 
-def predict(folder, rows, batch_size):
-    loaded = tf.saved_model.load(folder)  # must live as long as its signature is called
-    signature = loaded.signatures["serving_default"]
+def predict(folder, rows, batch_size, litert):
+    loaded = tf.saved_model.load(folder)  # must live as long as its signatures are called
+    compute = with_litert(loaded.signatures, litert) if litert else loaded.signatures["serving_default"]
     num_rows = len(next(iter(rows.values())))
     predictions = {}
     for start in range(0, num_rows, batch_size):
@@ -51,9 +54,27 @@ def predict(folder, rows, batch_size):
             name: tf.constant(list(map(decode_input, values[start : start + batch_size])))
             for name, values in rows.items()
         }
-        for name, value in signature(**batch).items():
+        for name, value in compute(**batch).items():
             predictions.setdefault(name, []).extend(decode_output(value.numpy().tolist()))
     return predictions
+
+
+def with_litert(signatures, path):
+    from ai_edge_litert.interpreter import Interpreter
+
+    network = Interpreter(model_path=path).get_signature_runner("serving_default")
+    types = {name: tensor["dtype"] for name, tensor in network.get_input_details().items()}
+    before, after = (signatures[f"litert_{half}_serving_default"] for half in ("before", "after"))
+    names = list(after.structured_input_signature[1])
+
+    def compute(**batch):
+        found = before(**batch)
+        given = network(**{name: found[name].numpy().astype(dtype) for name, dtype in types.items()})
+        given |= {name: found[name] for name in names if name not in given}
+        found = {**found, **after(**{name: tf.convert_to_tensor(given[name]) for name in names})}
+        return {name.removeprefix("result_"): x for name, x in found.items() if name.startswith("result_")}
+
+    return compute
 
 
 def decode_input(value):

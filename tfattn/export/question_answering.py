@@ -10,7 +10,7 @@ from tfattn.errors import ExportError
 from tfattn.export.servable_model import Comparison
 from tfattn.export.servable_token_model import ServableTokenModel
 from tfattn.features import ENDS, LOGITS, STARTS
-from tfattn.preprocessing.substrings import substrings
+from tfattn.preprocessing.word_bounds import substrings
 from tfattn.trained.ensemble import TrainedEnsemble
 
 N_BEST = "n_best"

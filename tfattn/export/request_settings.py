@@ -6,68 +6,76 @@ from inspect import Parameter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
-from tfattn.export.stop_strings import MAX_STOP_BYTES
 from tfattn.features import TEXT
-from tfattn.sampling_params import MAX_INT, RANGES, Range
-from tfattn.tasks.generation import Generation
+from tfattn.sampling_params import ANNOTATIONS, MAX_INT, MAX_STOP_LENGTH, RANGES, Range, SamplingParams
 
-_RANGES = {
-    "max_new_tokens": Range(int, 1, MAX_INT),
-    **RANGES,
-    "seed": Range(int, -MAX_INT - 1, MAX_INT),
-}
-TYPES = {int: tf.int32, float: tf.float32}
-STOP = "stop"
+TYPES = {int: np.int32, float: np.float32}
+STOP, SEED, MAX_TOKENS = "stop", "seed", "max_tokens"
+FORMER_MAX_TOKENS = "max_new_tokens"  # the name of `max_tokens` in earlier exports; 0 if the request does not have it
+# A row has one text, and its log probabilities are a signature of their own.
+_NAMES = [name for name in ANNOTATIONS if name not in ("n", "logprobs")]
+_RANGES = {name: RANGES[name] for name in _NAMES if name != STOP} | {SEED: Range(int, -MAX_INT - 1, MAX_INT)}
 
 
 class Settings:
-    """Generation settings per row of a request.
+    """The sampling parameters of each row of a request, as inputs of a signature with defaults.
 
-        max_new_tokens, temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty
-                  (B,), see `Generation`
-        seed      (B,) int32: equal rows with equal seeds get equal texts in any batch; 0 by default
-        stop      (B, n) string: the text ends before the first stop string; "" is ignored
+    The inputs are the fields of `SamplingParams` without `n` and `logprobs`: numbers (B,), and `stop` (B, n) string;
+    "" is ignored. Equal rows with equal seeds (int32, 0 by default) get equal texts in any batch. The input
+    `max_new_tokens` is the former name of `max_tokens`.
 
     Args:
-        generation: the defaults.
+        params: the defaults.
     """
 
-    names = (*_RANGES, STOP)
+    def __init__(self, params: SamplingParams):
+        self._params = params
+        values = {name: getattr(params, name) for name in _RANGES}
+        if params.max_tokens is None:
+            values[MAX_TOKENS] = MAX_INT
+        values[SEED] = ((params.seed or 0) + MAX_INT + 1) % 2**32 - MAX_INT - 1  # the low 32 bits
+        self._defaults = {name: np.array([value], TYPES[RANGES[name].kind]) for name, value in values.items()}
+        self._defaults[STOP] = np.array(params.stop, object)[None]
+        self._defaults[FORMER_MAX_TOKENS] = np.zeros(1, np.int32)
 
-    def __init__(self, generation: Generation):
-        self.defaults = {name: getattr(generation, name, 0) for name in _RANGES}
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults for servers, which choose a random seed if the default is None."""
+        return {name: getattr(self._params, name) for name in _NAMES}
 
-    def function(self, function: Callable) -> Any:
-        """Make a signature of `function(text, **settings)`; defaults are broadcast to all rows of a request."""
-        numbers = [tf.TensorSpec([None], _type_of(name), name=name) for name in _RANGES]
-        texts = tf.TensorSpec([None], tf.string, name=TEXT), tf.TensorSpec([None, None], tf.string, name=STOP)
-        defaults = {spec.name: tf.constant([self.defaults[spec.name]], spec.dtype) for spec in numbers}
-        return signature(function, [texts[0], *numbers, texts[1]], defaults | {STOP: tf.zeros([1, 0], tf.string)})
+    def signature(self, function: Callable, names: Sequence[str] = _NAMES) -> Any:
+        """Make a signature of `function(text, **settings)` with the named settings.
+
+        Defaults are broadcast to all rows of a request.
+        """
+        found = {name: self._defaults[name] for name in (*names, FORMER_MAX_TOKENS)}
+        defaults = {name: tf.constant(array, tf.as_dtype(array.dtype)) for name, array in found.items()}
+        specs = [tf.TensorSpec([None] * value.ndim, value.dtype, name=name) for name, value in defaults.items()]
+        return signature(function, [tf.TensorSpec([None], tf.string, name=TEXT), *specs], defaults)
 
     def for_rows(self, num_rows: int, **values: float) -> dict[str, Any]:
-        """Return the same settings for each of `num_rows` rows: `values` and defaults."""
-        numbers = {name: [values.get(name, default)] * num_rows for name, default in self.defaults.items()}
-        typed = {name: tf.constant(row, _type_of(name)).numpy() for name, row in numbers.items()}
-        return {name: array.tolist() for name, array in typed.items()} | {STOP: [[""]] * num_rows}
+        """Return the same settings for each of `num_rows` rows: `values`, and defaults of the other numbers."""
+        rows = {name: np.repeat(array, num_rows) for name, array in self._defaults.items() if name != STOP}
+        rows |= {name: np.full(num_rows, value, rows[name].dtype) for name, value in values.items()}
+        typed = {name: array.tolist() for name, array in rows.items()}
+        return typed | {STOP: [[""]] * num_rows}
 
     def validate(self, settings: Mapping[str, tf.Tensor], rows: tf.Tensor) -> dict[str, tf.Tensor]:
         """Broadcast settings to B rows, and fail on a value out of range, with its row."""
-        numbers = {name: tf.broadcast_to(settings[name], [rows]) for name in _RANGES}
-        stop = tf.broadcast_to(settings[STOP], [rows, tf.shape(settings[STOP])[1]])
-        length = tf.strings.length(stop)
-
-        def longest() -> tf.Tensor:
-            most = tf.reduce_max(tf.pad(length, [[0, 0], [0, 1]]), axis=1)
-            return tf.strings.join([tf.strings.as_string(most), " bytes"])
-
-        is_short = tf.reduce_all(length <= MAX_STOP_BYTES, axis=1)
-        short = Check(is_short, f"{STOP}: expected strings of at most {MAX_STOP_BYTES} bytes", longest)
-        with tf.control_dependencies([assert_checks([*range_checks(numbers, _RANGES), short])]):
-            return {name: tf.identity(values) for name, values in (numbers | {STOP: stop}).items()}
+        former = settings[FORMER_MAX_TOKENS]
+        settings = {**settings, MAX_TOKENS: tf.where(former == 0, settings[MAX_TOKENS], former)}
+        valid = {name: tf.broadcast_to(settings[name], [rows]) for name in _RANGES if name in settings}
+        checks = range_checks(valid, {name: _RANGES[name] for name in valid})
+        if STOP in settings:
+            valid[STOP] = tf.broadcast_to(settings[STOP], [rows, tf.shape(settings[STOP])[1]])
+            checks.append(_stop_check(valid[STOP]))
+        with tf.control_dependencies([assert_checks(checks)]):
+            return {name: tf.identity(values) for name, values in valid.items()}
 
 
 def signature(
@@ -144,5 +152,10 @@ def _assertion(check: Check) -> tf.Operation:
     return tf.debugging.Assert(tf.reduce_all(check.is_right), [message])
 
 
-def _type_of(name: str) -> tf.DType:
-    return TYPES[_RANGES[name].kind]
+def _stop_check(stop: tf.Tensor) -> Check:
+    longest = tf.reduce_max(tf.pad(tf.strings.length(stop, unit="UTF8_CHAR"), [[0, 0], [0, 1]]), axis=1)
+    return Check(
+        longest <= MAX_STOP_LENGTH,
+        f"{STOP}: expected strings of at most {MAX_STOP_LENGTH} characters",
+        lambda: tf.strings.join([tf.strings.as_string(longest), " characters"]),
+    )

@@ -12,8 +12,11 @@ from tensorflow.python.saved_model import fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tfattn import console, files
+from tfattn.data.preparation.input_statistics import STATISTICS, InputStatistics
 from tfattn.errors import DataError, ExportError
-from tfattn.export import card, parity, serving_config, warmup
+from tfattn.export import card, litert_files, parity, serving_config, warmup
+from tfattn.export.litert_gate import Metrics
+from tfattn.export.network_split import split_all
 from tfattn.export.section import Export
 from tfattn.export.servable_model import ServableModel
 from tfattn.formats.training_file import TrainingFile
@@ -36,18 +39,23 @@ def export(
     expected: Mapping[str, np.ndarray],
     config: str,
     trained_on: TrainingFile | None = None,
+    origins: Mapping[str, Mapping[str, Any]] | None = None,
+    statistics: InputStatistics | None = None,
     metrics: Mapping[str, float] | None = None,
     measured_on: str = "",
     made_of: str = "",
+    measure: Metrics | None = None,
 ) -> Path:
     """Write `<folder>/<name>/<version>/` for TF Serving, verified before it becomes visible.
 
         saved_model.pb, variables/, assets/   the graph, its weights, and the files of the preprocessing and labels
         assets.extra/   tf_serving_warmup_requests   warm-up requests of the server
                         parity.json                  the comparison with the trained model
+                        litert/*.tflite              LiteRT files, see `litert_files.write`
                         operations.txt               all operations of the graph
                         config.yaml, source.json     the configuration of the pipeline; how the source file was read
                         card.json                    the model card
+                        statistics.json              the inputs and targets of the training rows
                         weights.json                 the names of the weights, for models initialized from them
         manifest.json   size and SHA-256 of each file
 
@@ -63,9 +71,12 @@ def export(
         expected: float32 predictions of the trained model for the rows, N values by name.
         config: the resolved configuration, as YAML.
         trained_on: how the source file was read, so that similar files can be read.
+        origins: the source of the pretrained weights of the model, by key; see `Pretrained.origin`.
+        statistics: of the training rows, so that new rows can be compared with them.
         metrics: results of the evaluation, by the names of metrics.json.
         measured_on: the evaluated split.
         made_of: the identity of the weights and settings; `find_export` searches for it.
+        measure: returns the metrics of predictions of the rows, for the gate of LiteRT files.
 
     Returns:
         the version's folder.
@@ -86,7 +97,10 @@ def export(
     with files.lock(folder / name):
         target = folder / name / str(section.next_version(name))
         with files.atomic_folder(target, model=name, made_of=made_of) as temporary:
-            _save(served, temporary)
+            has_litert = "litert" in section.formats
+            parts = split_all(served) if has_litert and not served.writes_own_litert else []
+            with console.step(f"saving {name}"):
+                _save(served, temporary, {name: half for part in parts for name, half in part.signatures.items()})
             extra = temporary / "assets.extra"
             extra.mkdir()
             (extra / "operations.txt").write_text("\n".join(_operations(temporary)) + "\n")
@@ -94,11 +108,28 @@ def export(
             files.write_json(extra / "weights.json", {"model": served.model_name, "weights": [*served.weight_names]})
             trained_on = trained_on or TrainingFile({name: name for name in served.inputs})
             trained_on.write(extra / "source.json")
-            columns = trained_on.columns
-            card.write(temporary, served, rows=rows, columns=columns, metrics=metrics or {}, measured_on=measured_on)
+            if statistics is not None:
+                statistics.write(extra / STATISTICS)
+            litert = {}
+            if parts:
+                options = {"name": name, "section": section, "rows": rows, "expected": expected, "metrics": measure}
+                litert = litert_files.write(served, parts, temporary, **options)
+            elif has_litert:
+                litert = served.write_litert(temporary, rows, precision=section.litert_precision)
+            card.write(
+                temporary,
+                served,
+                rows=rows,
+                columns=trained_on.columns,
+                metrics=metrics or {},
+                measured_on=measured_on,
+                origins=origins,
+                litert=litert,
+            )
             warmup.write(temporary, served, served.warm_up(rows), name=name)
-            report = _check(served, temporary, section, rows, expected)
-            files.write_json(extra / "parity.json", report)
+            with console.step("checking the export in a fresh process"):
+                report = _check(served, temporary, section, rows, expected)
+            files.write_json(extra / "parity.json", {**report, **({"litert": litert} if litert else {})})
         _finish(target, section)
     return target
 
@@ -129,13 +160,15 @@ def _finish(target: Path, section: Export) -> None:
     console.note(f"exported {target}")
 
 
-def _save(served: ServableModel, folder: Path) -> None:
+def _save(served: ServableModel, folder: Path, additional: Mapping[str, Any] | None = None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         served.save_assets(Path(scratch))
         served.assets = [tf.saved_model.Asset(str(path)) for path in sorted(Path(scratch).rglob("*")) if path.is_file()]
         # Exports are not trained further; saving gradients of functions doubles the time.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-        tf.saved_model.save(served, str(folder), signatures=served.signatures(), options=options)
+        tf.saved_model.save(
+            served, str(folder), signatures=served.signatures() | dict(additional or {}), options=options
+        )
         del served.assets
     _name_methods(folder, served.methods)
 

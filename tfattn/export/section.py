@@ -7,7 +7,10 @@ from typing import Literal
 from pydantic import PositiveFloat, PositiveInt
 
 from tfattn import files
-from tfattn.errors import ExportError
+from tfattn.errors import ConfigError, ExportError
+
+Format = Literal["saved_model", "litert"]
+Precision = Literal["float32", "int8"]
 
 
 class Export:
@@ -19,6 +22,13 @@ class Export:
         keep: the number of versions of a model to keep; older versions are deleted after the new version is verified.
         parity_rows: the number of evenly spaced validation rows on which export and trained model are compared.
         tolerance: the largest allowed absolute difference of a score between export and trained model.
+        formats: `saved_model`, and `litert` for an additional LiteRT file, which answers small requests several times
+            as fast; see docs/litert.md.
+        litert_precision: the weights of the LiteRT file: "float32", or "int8", a quarter as large. A file with smaller
+            weights is only written if it predicts as well as the trained model; a file with float32 weights is always
+            written.
+        merge_adapter: whether the export has a `model.adapter` added to its kernels, which costs nothing in prediction;
+            otherwise the export computes it separately.
         served_from: the path of `folder` for a TensorFlow model server, written to models.config. The default is the
             path in TF Serving's container images.
 
@@ -35,6 +45,9 @@ class Export:
         keep: PositiveInt = 3,
         parity_rows: PositiveInt = 1000,
         tolerance: PositiveFloat = 1e-5,
+        formats: tuple[Format, ...] = ("saved_model",),
+        litert_precision: Precision = "int8",
+        merge_adapter: bool = True,
         served_from: str = "/models",
     ):
         self.folder = folder
@@ -42,6 +55,16 @@ class Export:
         self.keep = keep
         self.parity_rows = parity_rows
         self.tolerance = tolerance
+        if "saved_model" not in formats:
+            raise ConfigError(
+                "an export always has a SavedModel",
+                key="formats",
+                expected="[saved_model] or [saved_model, litert]",
+                received=f"[{', '.join(formats)}]",
+            )
+        self.formats = formats
+        self.litert_precision = litert_precision
+        self.merge_adapter = merge_adapter
         self.served_from = served_from
 
     def next_version(self, name: str) -> int:

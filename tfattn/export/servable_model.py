@@ -1,10 +1,11 @@
 """The contract of every export: the functions of a SavedModel, with named inputs and outputs."""
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
@@ -36,6 +37,33 @@ class Comparison:
     received: Callable[[int], str]
 
 
+class Network:
+    """The numeric part of an export: a task as a function of features, whose weights are constants.
+
+    Args:
+        task: the task.
+    """
+
+    _replacement: ClassVar[Callable[["Network", Mapping[str, Any]], dict[str, Any]] | None] = None
+
+    def __init__(self, task: Task):
+        self.run = tf.function(lambda features: task(features, training=False), autograph=False, reduce_retracing=True)
+
+    def __call__(self, features: Mapping[str, Any]) -> dict[str, Any]:
+        """Compute the outputs of the task, by name."""
+        return self.run(features) if Network._replacement is None else Network._replacement(self, features)
+
+    @classmethod
+    @contextlib.contextmanager
+    def replaced(cls, function: Callable[["Network", Mapping[str, Any]], dict[str, Any]]) -> Iterator[None]:
+        """Compute all networks with a function of the network and its features, such as that of another engine."""
+        cls._replacement = function
+        try:
+            yield
+        finally:
+            cls._replacement = None
+
+
 class ServableModel(tf.Module):
     """Preprocessing and models in one float32 graph that takes batches of any size.
 
@@ -43,6 +71,7 @@ class ServableModel(tf.Module):
         ensemble: the trained models.
 
     Attributes:
+        writes_own_litert: whether `write_litert` writes the LiteRT file, instead of a division at the networks.
         methods: signature name to TF Serving method, for signatures of a method other than Predict.
         headline_metrics: names of the main metrics in metrics.json, the most important first.
         weight_names: the names of all weights, in the order of the SavedModel; names of model weights start with
@@ -52,6 +81,7 @@ class ServableModel(tf.Module):
         ExportError: a task does not compute in float32.
     """
 
+    writes_own_litert = False
     methods: dict[str, str] = {}
     headline_metrics: tuple[str, ...] = ()
 
@@ -65,10 +95,11 @@ class ServableModel(tf.Module):
         self.model_name = tasks[0].model.name
         # Lambdas keep the models from being attributes: tf.saved_model.save would save the functions of a model
         # attribute too. All signatures share one trace of each model.
-        self._runs = [_run_of(task) for task in tasks]
+        self._runs = [Network(task) for task in tasks]
         self._predictions = [_predictions_of(task, run) for task, run in zip(tasks, self._runs, strict=True)]
         self._combined = lambda predictions: ensemble.combined(predictions)
         self._each_task = lambda: tasks
+        self._records: list[dict[str, Any]] | None = None
 
     @classmethod
     def check_fields(cls, fields: Sequence[str]) -> None:
@@ -95,6 +126,19 @@ class ServableModel(tf.Module):
 
     def signatures(self) -> dict[str, Any]:
         """Return signature name to tf.function, each with its input signature."""
+        raise NotImplementedError
+
+    def write_litert(self, folder: Path, rows: Sequence[Mapping[str, Any]], *, precision: str) -> dict[str, Any]:
+        """Write the model's LiteRT file, for a kind of model with its own conversion.
+
+        Args:
+            folder: the folder of the version.
+            rows: raw validation rows.
+            precision: the precision of weights to try first.
+
+        Returns:
+            a report for each precision, as `litert_files.write`.
+        """
         raise NotImplementedError
 
     def metadata(self) -> dict[str, Any]:
@@ -168,12 +212,19 @@ class ServableModel(tf.Module):
     def _predicted(self, features: Sequence[Mapping[str, Any]], num_rows: Any) -> dict[str, Any]:
         """Combine the predictions of all models for B rows, from the features of each model."""
         pairs = zip(self._predictions, features, strict=True)
-        return self._combined([predict(model_features, num_rows) for predict, model_features in pairs])
+        combined = self._combined([predict(model_features, num_rows) for predict, model_features in pairs])
+        if self._records is not None:
+            self._records.append(combined)
+        return combined
 
-
-def _run_of(task: Task) -> Any:
-    run = tf.function(lambda features: task(features, training=False), autograph=False, reduce_retracing=True)
-    return lambda features: run(features)
+    @contextlib.contextmanager
+    def recorded_predictions(self) -> Iterator[list[dict[str, Any]]]:
+        """Record the combined predictions of all calls of the functions of signatures while the block runs."""
+        self._records = []
+        try:
+            yield self._records
+        finally:
+            self._records = None
 
 
 def _predictions_of(task: Task, run: Callable) -> Callable:

@@ -7,8 +7,6 @@ import tensorflow as tf
 from tfattn.decoding.rounds import LoopState
 from tfattn.preprocessing.language import Language
 
-MAX_STOP_BYTES = 128
-
 
 def stop_criterion(language: Language, stop: tf.Tensor) -> Any:
     """Return a function for the decoding loop that finds rows that end with one of their stop strings.

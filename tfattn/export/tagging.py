@@ -10,8 +10,7 @@ from tfattn.export.servable_model import Comparison
 from tfattn.export.servable_token_model import ServableTokenModel
 from tfattn.features import ENDS, LABEL_IDS, LOGITS, STARTS, TEXT, WORD_NUMBERS
 from tfattn.ops import entities
-from tfattn.preprocessing.substrings import substrings
-from tfattn.preprocessing.word_bounds import align_to_words
+from tfattn.preprocessing.word_bounds import align_to_words, substrings
 from tfattn.tasks.tagged_entities import Entity
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.read_entities import read_entities

@@ -113,10 +113,12 @@ class Translator(ServableModel):
         written = self._write(self._run(features), aligned=True)
         longest = tf.reduce_max(written.lengths)
         token_ids = written.token_ids[:, :longest]
+        # Padding may be the id of a token.
+        is_written = tf.sequence_mask(written.lengths, longest)
         return {
             "text": self._text.detokenize(written.token_ids),
-            "source_tokens": self._text.tokens_of(features[TOKEN_IDS]),
-            "tokens": self._text.target_tokens_of(token_ids),
+            "source_tokens": tf.where(features[PADDING_MASK], self._text.token_names(features[TOKEN_IDS]), ""),
+            "tokens": tf.where(is_written, self._text.target_token_names(token_ids), ""),
             "alignment": written.alignment[:, :longest],
         }
 

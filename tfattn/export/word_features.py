@@ -35,7 +35,7 @@ class TextToVectors(NamedTuple):
 
 
 class WordFeatures(ServableModel):
-    """An export that returns the vectors of words, per layer.
+    """An export that returns word vectors, per layer.
 
         serving_default   text (B,) -> words (B, W) string; vectors (B, W, L, D) float32: first the character-based
                           representation, repeated to D, then each LSTM layer, forward and backward concatenated; length

@@ -149,7 +149,7 @@ class WordLookup(ServableModel):
         }
 
     def _lookup(self, words: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the vectors of words (N, D), zeros for words without a vector, and which words have a vector (N,)."""
+        """Return the word vectors (N, D), zeros for words without a vector, and which words have a vector (N,)."""
         known = ids >= 0
         vectors = tf.where(known[:, None], tf.gather(self.weights[0], tf.maximum(ids, 0)), 0.0)
         if len(self.weights) == 1:

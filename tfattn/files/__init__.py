@@ -24,6 +24,8 @@ from tfattn.files.manifests import (
 from tfattn.files.packed import PackedPath, pack
 from tfattn.files.reading import read_bytes, read_json, read_json_lines
 from tfattn.files.remote import RemotePath, matching, path_of
+from tfattn.files.shipped import SCHEME, find_shipped, shipped_folder
+from tfattn.files.similar import similar_path, similar_shipped
 from tfattn.files.writing import (
     atomic_file,
     atomic_folder,
@@ -45,6 +47,7 @@ __all__ = [
     "PackedPath",
     "RemotePath",
     "PRODUCER",
+    "SCHEME",
     "atomic_file",
     "atomic_folder",
     "atomic_link",
@@ -52,6 +55,7 @@ __all__ = [
     "check",
     "digest",
     "disk_errors",
+    "find_shipped",
     "lock",
     "manifest_text",
     "matching",
@@ -66,6 +70,9 @@ __all__ = [
     "remove_folder",
     "remove_leftovers",
     "sha256",
+    "shipped_folder",
+    "similar_path",
+    "similar_shipped",
     "unpacked",
     "verify",
     "write_json",

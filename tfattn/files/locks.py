@@ -18,7 +18,7 @@ from typing import IO
 from tfattn.errors import TfattnError
 from tfattn.files.remote import RemotePath, path_of
 
-LOCK = ".lock"
+LOCK = ".lock"  # in a staging folder
 UNFINISHED = ".unfinished"
 
 _CUT_ARRAY = re.compile(r"\d+ requested and \d+ written")
@@ -37,8 +37,10 @@ _UNWRITABLE = (
 def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
     """Lock a folder until the block or the process ends, and remove leftovers of killed processes.
 
+    The lock is a hidden file next to the folder: the content of the folder stays as its readers expect it.
+
     Args:
-        folder: the folder, created if it does not exist.
+        folder: the folder, which need not exist yet.
         wait: whether to wait for another process that holds the lock.
 
     Raises:
@@ -46,8 +48,8 @@ def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
     """
     folder = Path(folder)
     with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / LOCK, "a+")  # noqa: SIM115 (held until the block ends, in `with` below)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        file = open(_lock_file(folder), "a+")  # noqa: SIM115 (held until the block ends, in `with` below)
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -109,6 +111,11 @@ def disk_errors(target: Path | RemotePath) -> Iterator[None]:
             remedy = "Check the address, and the permissions to read and write there."
             raise TfattnError(f"the address fails ({error.strerror})", where=error.filename, remedy=remedy) from None
         raise
+
+
+def _lock_file(folder: Path) -> Path:
+    folder = folder.absolute()
+    return folder.with_name(f".{folder.name}.flock")
 
 
 def _acquire(folder: Path) -> IO[str] | None:

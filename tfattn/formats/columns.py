@@ -1,6 +1,6 @@
 """Columns of roles in a table: a column, or a list of columns for a list of texts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 # A column, or a list of texts, each from a column or from several columns joined by spaces.
@@ -29,6 +29,17 @@ def columns_in(columns: Columns) -> Iterator[str]:
         return
     for column in columns:
         yield from [column] if isinstance(column, str) else column
+
+
+def missing_columns(roles: Iterable[str]) -> str:
+    """Return the message that there are no columns for some roles.
+
+    Example:
+        >>> missing_columns(["age", "job"])
+        'there are no columns for `age` and `job`'
+    """
+    *others, last = (f"`{role}`" for role in roles)
+    return f"there are no columns for {', '.join(others)} and {last}" if others else f"there is no column for {last}"
 
 
 def value_of(columns: Columns, cell: Callable[[str], str]) -> str | list[str]:

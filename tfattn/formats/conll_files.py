@@ -8,10 +8,10 @@ from tfattn import files
 from tfattn.errors import ConfigError, DataError
 from tfattn.features import TAGS, TEXT
 from tfattn.formats.columns import Columns
-from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.limits import MAX_TEXT_LENGTH, too_long
 from tfattn.formats.parts import MAX_REST, Part
 from tfattn.formats.source import Row, Source
-from tfattn.formats.tag_schemes import Scheme, TagError, of_characters, to_iob2
+from tfattn.formats.tag_schemes import Scheme, TagError, character_tags, to_iob2
 from tfattn.formats.text_files import check_encoding, lines, parts
 from tfattn.formats.training_file import FileFormat
 
@@ -119,7 +119,7 @@ class ConllFile(Source):
                     where=f"{self.path}:{number}",
                     expected=f"{width}, as the lines before",
                     received=f"{len(record)}: {line[:60]!r}",
-                    remedy="Correct the line; a line without anything ends a sentence.",
+                    remedy="Correct the line; an empty line ends a sentence.",
                 )
             records.append(record)
         if records:
@@ -143,8 +143,8 @@ class ConllFile(Source):
         words = [NO_BREAK_SPACE.join(word.split()) or NO_BREAK_SPACE for word in fields.get(TEXT, ())]
         if TEXT in fields:
             fields[TEXT] = (" " if self.spaces else "").join(words)
-            if len(fields[TEXT]) > LONGEST_TEXT:
-                raise too_long("the sentence", f"{self.path}:{number}", LONGEST_TEXT)
+            if len(fields[TEXT]) > MAX_TEXT_LENGTH:
+                raise too_long("the sentence", f"{self.path}:{number}", MAX_TEXT_LENGTH)
         if TAGS in fields:
             try:
                 fields[TAGS] = to_iob2(fields[TAGS], self.scheme)
@@ -157,7 +157,7 @@ class ConllFile(Source):
                     remedy=error.remedy,
                 ) from None
             if words and not self.spaces:
-                fields[TAGS] = [tag for each in zip(words, fields[TAGS], strict=True) for tag in of_characters(*each)]
+                fields[TAGS] = [tag for each in zip(words, fields[TAGS], strict=True) for tag in character_tags(*each)]
         return Row(fields, f"{self.path}:{number}")
 
 

@@ -11,9 +11,10 @@ from typing import Any, BinaryIO
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.files import AnyPath
-from tfattn.formats.columns import Columns, as_columns, columns_in, value_of
+from tfattn.formats.columns import Columns, as_columns, columns_in, missing_columns, value_of
 from tfattn.formats.delimiters import likely_delimiter
-from tfattn.formats.limits import LONGEST_ROW, LONGEST_TEXT, too_long
+from tfattn.formats.limits import MAX_ROW_LENGTH, MAX_TEXT_LENGTH, too_long
+from tfattn.formats.numbers import NUMBER
 from tfattn.formats.parts import Part, Span, rest_of_line
 from tfattn.formats.source import Row, Source
 from tfattn.formats.text_files import check_encoding, lines, parts
@@ -122,7 +123,7 @@ class CsvFile(Source):
                 read += len(line)
                 yield line.decode(self.encoding)
 
-        csv.field_size_limit(LONGEST_TEXT)
+        csv.field_size_limit(MAX_TEXT_LENGTH)
         try:
             for _ in csv.reader(decoded(), strict=True, **self._dialect):
                 if read >= len(chunk):
@@ -134,11 +135,11 @@ class CsvFile(Source):
         return file.read(read - len(chunk))
 
     def _records(self, span: Span | None = None) -> Iterator[tuple[str, list[str]]]:
-        csv.field_size_limit(LONGEST_TEXT)
+        csv.field_size_limit(MAX_TEXT_LENGTH)
         row = _RowLines(self.path, self.encoding, span)
         reader = csv.reader(row, strict=True, **self._dialect)
         while True:
-            row.begin()
+            row.start()
             try:
                 record = next(reader)
             except StopIteration:
@@ -157,8 +158,8 @@ class CsvFile(Source):
         quotes = "if quotes are plain text, set `quoting: false`."
         if error.startswith("field larger"):
             line, column = self._unfinished(row)
-            slip = f"If a double quote opens it that is never closed, close it; {quotes}" if self.quoting else ""
-            return too_long(f"the field in column {column}", f"{self.path}:{line}", LONGEST_TEXT, slip=slip)
+            cause = f"If a double quote opens it that is never closed, close it; {quotes}" if self.quoting else ""
+            return too_long(f"the field in column {column}", f"{self.path}:{line}", MAX_TEXT_LENGTH, cause=cause)
         if error.startswith("unexpected end"):
             line, column = self._unfinished(row)
             return DataError(
@@ -171,18 +172,18 @@ class CsvFile(Source):
 
     def _unfinished(self, row: "_RowLines") -> tuple[int, int]:
         """Return line and column, from 1, of the field that is too long, or of the last field, which is not closed."""
-        csv.field_size_limit(2 * LONGEST_ROW)
+        csv.field_size_limit(2 * MAX_ROW_LENGTH)
         [fields] = csv.reader(row.lines, **self._dialect)
-        column = next((index for index, field in enumerate(fields) if len(field) > LONGEST_TEXT), len(fields) - 1)
+        column = next((index for index, field in enumerate(fields) if len(field) > MAX_TEXT_LENGTH), len(fields) - 1)
         lines_before = sum(len(re.findall("\r\n|\r|\n", field)) for field in fields[:column])
         return row.first + lines_before, column + 1
 
     def _ragged(self, record: list[str], width: int, where: str) -> DataError:
         """Create the error of a row with another number of fields than the first row."""
         if len(record) == width + 1 and not record[-1]:
-            remedy = "The row ends in a delimiter and the first row does not: let both of them, or neither."
+            remedy = "The row ends in a delimiter and the first row does not: end both or none with a delimiter."
         elif any(field != field.lstrip() and field.lstrip().startswith('"') for field in record):
-            remedy = "A quote opens a field only directly after the delimiter: remove the spaces between them."
+            remedy = "A quote opens a field only directly after the delimiter: remove the spaces between both."
         else:
             remedy = (
                 f"Fields that hold {self.delimiter!r} must be in double quotes; if quotes are plain text, set "
@@ -198,20 +199,21 @@ class CsvFile(Source):
         indices: dict[str, list[int]] = {}
         for index, name in enumerate(names):
             indices.setdefault(name, []).append(index)
-        for role, column in ((role, column) for role, columns in self.fields.items() for column in columns_in(columns)):
-            if column not in indices:
-                raise DataError(
-                    f"there is no column for `{role}`",
-                    where=where,
-                    expected=f"one of {listed(names)}",
-                    received=repr(column),
-                    remedy=self._remedy(column, first),
-                )
+        wanted = [(role, column) for role, columns in self.fields.items() for column in columns_in(columns)]
+        if missing := {column: role for role, column in wanted if column not in indices}:
+            raise DataError(
+                missing_columns(missing.values()),
+                where=where,
+                expected=f"{'one' if len(missing) == 1 else 'some'} of {listed(names)}",
+                received=", ".join(map(repr, missing)),
+                remedy=self._remedy(next(iter(missing)), first),
+            )
+        for role, column in wanted:
             if len(indices[column]) > 1:
                 raise DataError(
                     f"several columns are called {column!r}",
                     where=where,
-                    expected=f"one, for `{role}`",
+                    expected=f"a single column, for `{role}`",
                     received=f"columns {listed(str(index + 1) for index in indices[column])}",
                     remedy="Rename all but one of them in the first row.",
                 )
@@ -234,8 +236,10 @@ class CsvFile(Source):
             return f"The file seems to be separated by {delimiter!r}: set `delimiter: {json.dumps(delimiter)}`."
         if not self.header:
             return ""
+        if all(re.fullmatch(NUMBER, name.strip()) for name in first):
+            return "All names of columns are numbers: if the first line is data, set `header: false`."
         return nearest(column, first) or (
-            "The first row has to name the columns: take out what stands before it; if it is data, set `header: false`."
+            "The first row must have the column names: remove any lines before it; if it is data, set `header: false`."
         )
 
 
@@ -262,7 +266,7 @@ class _RowLines:
     def where(self) -> str:
         return f"{self._path}:{self.first}"
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start a row at the next line."""
         self.first += len(self.lines)
         self.lines.clear()
@@ -272,6 +276,6 @@ class _RowLines:
         for line in self._read:
             self.lines.append(line)
             self._size += len(line)
-            if self._size > LONGEST_ROW:
-                raise too_long("the row", self.where, LONGEST_ROW)
+            if self._size > MAX_ROW_LENGTH:
+                raise too_long("the row", self.where, MAX_ROW_LENGTH)
             yield line

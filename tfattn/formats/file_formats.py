@@ -18,6 +18,7 @@ class Format(NamedTuple):
 FILE_FORMATS = {
     "conll": Format("tfattn.formats.conll_files:ConllFile", (".conll",)),
     "csv": Format("tfattn.formats.csv_files:CsvFile", (".csv",)),
+    "excel": Format("tfattn.formats.excel_files:ExcelFile", (".xlsx",)),
     "jsonl": Format("tfattn.formats.jsonl_files:JsonLinesFile", (".jsonl", ".ndjson")),
     "parquet": Format("tfattn.formats.parquet_files:ParquetFile", (".parquet",)),
     "squad": Format("tfattn.formats.squad_files:SquadFile"),

@@ -13,10 +13,12 @@ NUL = "a NUL character"
 
 _SAVE = "Save it as text, such as CSV in UTF-8, and name that file as `path`."
 _UNPACK = "Unpack it, and name the file inside as `path`."
+_READ = "Read it as `{}`, by `name:` of a source, or by `--format`."
 _RENAME = "Let its name end in {}, or unpack it and name the file inside as `path`."
 # Magic bytes, kinds and remedies; the first match wins. Workbooks are ZIP archives with certain names.
 _KINDS: tuple[tuple[bytes, str, str], ...] = (
-    (rb"PK\x03\x04.*(xl/|docProps/|_rels/|\[Content_Types\]|opendocument)", "a workbook, such as Excel's .xlsx", _SAVE),
+    (rb"PK\x03\x04.*(xl/|docProps/|_rels/|\[Content_Types\])", "a workbook of Excel (.xlsx)", _READ.format("excel")),
+    (rb"PK\x03\x04.*opendocument", "a workbook of LibreOffice", _SAVE),
     (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook of an older Excel (.xls)", _SAVE),
     (rb"PK\x03\x04", "a ZIP archive", _UNPACK),
     (rb"\x1f\x8b", "a file compressed by gzip", _RENAME.format(".gz")),
@@ -25,16 +27,16 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\x28\xb5\x2f\xfd", "a file compressed by Zstandard", _UNPACK),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
     (rb".{257}ustar", "a tar archive", _UNPACK),
-    (rb"PAR1", "a Parquet file", "Read it as `parquet`, by `name:` of a source, or by `--format`."),
+    (rb"PAR1", "a Parquet file", _READ.format("parquet")),
     (rb"ARROW1", "an Arrow file", _SAVE),
     (rb"Obj\x01", "an Avro file", _SAVE),
     (rb"SQLite format 3\0", "an SQLite database", _SAVE),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", _SAVE),
     (rb"\x93NUMPY", "an array of NumPy", _SAVE),
     (rb"\x80[\x02-\x05]", "a pickle of Python", _SAVE),
-    (rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a", "a picture", "Check `path`."),
+    (rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a", "an image", "Check `path`."),
     (rb"%PDF-", "a PDF document", _SAVE),
-    (rb"version https://git-lfs", "a pointer of Git LFS to a file that is not here", "Fetch it: `git lfs pull`."),
+    (rb"version https://git-lfs", "a pointer of Git LFS to a missing file", "Fetch it: `git lfs pull`."),
 )
 # UTF-32 before UTF-16, whose marks are prefixes of those of UTF-32.
 _BYTE_ORDER_MARKS = {

@@ -13,8 +13,8 @@ SUFFIXES = frozenset(
     + (".webp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".svg")
 )
 READ = "JPEG, PNG, GIF or BMP"
-LONGEST_SIDE = 8192  # pixels; a decoded square takes 200 MB
-LARGEST = 64 << 20  # bytes of a file
+MAX_SIDE = 8192  # pixels; a decoded square takes 200 MB
+MAX_BYTES = 64 << 20  # of a file
 _FETCH_AGAIN = "Fetch it again, or remove it."
 # Magic bytes of unsupported formats.
 _OTHERS: tuple[tuple[bytes, str], ...] = (
@@ -37,7 +37,7 @@ class Header:
     width: int
 
 
-def check_image(data: bytes, where: str, *, max_side: int = LONGEST_SIDE) -> Header:
+def check_image(data: bytes, where: str, *, max_side: int = MAX_SIDE) -> Header:
     """Read and check the header of an image.
 
     Args:
@@ -50,20 +50,20 @@ def check_image(data: bytes, where: str, *, max_side: int = LONGEST_SIDE) -> Hea
     """
     header = header_of(data)
     if header is None:
-        kind = next((kind for start, kind in _OTHERS if _begins(data, start)), "")
-        begin = f"something that begins with {data[:8]!r}" if data else "no bytes"
+        kind = next((kind for start, kind in _OTHERS if _starts_with(data, start)), "")
+        start = f"bytes that start with {data[:8]!r}" if data else "no bytes"
         raise DataError(
-            "the file is no image that can be read",
+            "the file is not a supported image",
             where=where,
             expected=READ,
-            received=kind or begin,
+            received=kind or start,
             remedy=f"Convert it to {READ}." if kind else _FETCH_AGAIN,
         )
     if min(header.height, header.width) < 1:
         raise _damaged(where, f"a {header.kind} of {header.width} x {header.height} pixels")
     if max(header.height, header.width) > max_side:
         raise DataError(
-            "the image is too large to be decoded",
+            "the image is too large",
             where=where,
             expected=f"sides of at most {max_side:,} pixels",
             received=f"{header.width:,} x {header.height:,}",
@@ -84,7 +84,7 @@ def header_of(data: bytes) -> Header | None:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
-    """Find the frame header among the segments of a JPEG, each of which starts with a marker and its length."""
+    """Find the frame header among the segments of a JPEG, which start with a marker and their length."""
     offset = 2
     while True:
         while data[offset] == 0xFF and data[offset + 1] == 0xFF:  # fill bytes
@@ -123,7 +123,7 @@ _KINDS: tuple[tuple[bytes, str, Callable[[bytes], tuple[int, int]]], ...] = (
 )
 
 
-def _begins(data: bytes, start: bytes) -> bool:
+def _starts_with(data: bytes, start: bytes) -> bool:
     return re.match(start, data, re.DOTALL) is not None
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tfattn.errors import DataError, listed, nearest
-from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.limits import MAX_TEXT_LENGTH, too_long
 
 
 def object_of(line: str, where: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def object_of(line: str, where: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
-        remedy = "Each line is one whole object; `jq -c .` writes it so, `jq -c '.[]'` the objects of a list."
+        remedy = "Write a whole object per line: with `jq -c .`, or with `jq -c '.[]'` for a list of objects."
         raise DataError(f"the row is not JSON ({error})", where=where, remedy=remedy) from None
     if not isinstance(entry, dict):
         raise DataError(
@@ -47,7 +47,7 @@ def texts_of(entry: dict[str, Any], key: str, where: str) -> list[str]:
     value = value_of(entry, key, where)
     if not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
         raise DataError(
-            f"the value of {key!r} is no list of texts",
+            f"the value of {key!r} is not a list of texts",
             where=where,
             expected='a list such as ["yes", "no"]',
             received=json.dumps(value, ensure_ascii=False)[:40],
@@ -77,12 +77,12 @@ def text_of(entry: dict[str, Any], key: str, where: str) -> str:
             f"the value of {key!r} is nested", where=where, expected="text", received=json.dumps(value)[:40]
         )
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
-    if len(text) > LONGEST_TEXT:
-        raise too_long(f"the value of {key!r}", where, LONGEST_TEXT)
+    if len(text) > MAX_TEXT_LENGTH:
+        raise too_long(f"the value of {key!r}", where, MAX_TEXT_LENGTH)
     _check_unicode(text, key, where)
     return text
 
 
 def _check_unicode(text: str, key: str, where: str) -> None:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise DataError(f"the value of {key!r} holds half of a surrogate pair", where=where, remedy="Repair the row.")
+        raise DataError(f"the value of {key!r} has half of a surrogate pair", where=where, remedy="Repair the row.")

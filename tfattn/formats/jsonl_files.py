@@ -18,7 +18,8 @@ class JsonLinesFile(Source):
 
     Args:
         path: the file, or its remote address: gs://bucket/rows.jsonl; names with .gz or .bz2 are decompressed.
-        fields: role: key. Roles are `text`, or `text_a` and `text_b`, and `label`.
+        fields: role: key. Roles are `text`, or `text_a` and `text_b`, and `label`; of chats `prompt` and `answer`, or
+            `messages` with `data.examples.messages: true`.
         encoding: the encoding of the file; a byte-order mark is skipped.
 
     Raises:

@@ -15,6 +15,11 @@ def stripped(text: str) -> str:
     return text.strip(string.whitespace)
 
 
+def describe_expected(text: str) -> str:
+    """Describe what `read` expects instead of a text: a number, with its range if the text is out of range."""
+    return "a number from -3.4e38 to 3.4e38 (float32)" if re.fullmatch(NUMBER, stripped(text)) else "a number"
+
+
 def read(text: str) -> float | None:
     """Parse a text as a float32 number; None if it is not a number or overflows float32."""
     text = stripped(text)

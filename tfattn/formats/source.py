@@ -1,7 +1,7 @@
 """The contract of a source of rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tfattn.files import AnyPath
@@ -19,10 +19,12 @@ class Row:
         fields: the value of each role (`text`, or `text_a` and `text_b`; `label`): a text, which may be empty; a list
             or an object, if the format has them; for an image the bytes of its file, or None if it is left out.
         where: file and line, or the path of a row that is a file; for messages.
+        columns: the columns that were read, by their own names, if the format has named columns of any type.
     """
 
     fields: dict[str, Any]
     where: str
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Source:

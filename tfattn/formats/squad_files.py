@@ -7,13 +7,13 @@ from typing import Any
 from tfattn import files
 from tfattn.errors import DataError
 from tfattn.formats.columns import Columns
-from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.limits import MAX_TEXT_LENGTH, too_long
 from tfattn.formats.parts import Part
 from tfattn.formats.source import Row, Source
 from tfattn.formats.text_files import check_is_file
 from tfattn.formats.training_file import FileFormat
 
-LARGEST = 1 << 30  # bytes; the whole file is in memory
+MAX_BYTES = 1 << 30  # the whole file is in memory
 ANSWERS = "answers"
 FIELDS = ("question", "context", ANSWERS, "title", "id")
 
@@ -74,21 +74,23 @@ class SquadFile(Source):
         check_is_file(self.path)
         try:
             with self.path.open("rb") as file:
-                text = file.read(LARGEST + 1)
-            if len(text) > LARGEST:
+                text = file.read(MAX_BYTES + 1)
+            if len(text) > MAX_BYTES:
                 raise DataError(
-                    "the file is too large to be read as a whole",
+                    "the file is too large",
                     where=str(self.path),
-                    expected=f"at most {LARGEST:,} bytes",
+                    expected=f"at most {MAX_BYTES:,} bytes",
                     remedy="Divide it by articles.",
                 )
             found = json.loads(text.decode("utf-8-sig"))
         except OSError as error:
-            raise DataError(f"cannot read the file ({error.strerror})", where=str(self.path)) from None
+            raise DataError(
+                f"cannot read the file ({error.strerror})", where=str(self.path), remedy=files.similar_path(self.path)
+            ) from None
         except (ValueError, RecursionError) as error:
             raise DataError(f"the file is not JSON ({error})", where=str(self.path)) from None
         if not isinstance(found, dict):
-            raise DataError("the file is not SQuAD's", where=str(self.path), expected='{"data": [...]}')
+            raise DataError("the file is not in the format of SQuAD", where=str(self.path), expected='{"data": [...]}')
         return found
 
 
@@ -101,7 +103,7 @@ def _each(inside: dict[str, Any], key: str, where: str) -> Iterator[tuple[str, d
             where=where,
             expected=f'{{"{key}": [{{...}}]}}',
             received="other keys: " + ", ".join(inside) if key not in inside else json.dumps(entries)[:40],
-            remedy="The form is that of SQuAD: data, paragraphs, context, qas, answers.",
+            remedy="The format of SQuAD has data, paragraphs, context, qas and answers.",
         )
     return ((f"{where}: {key}[{number}]", entry) for number, entry in enumerate(entries))
 
@@ -113,7 +115,7 @@ def _answers(question: dict[str, Any], where: str) -> list[dict[str, Any]]:
             start = answer.get("answer_start")
             if type(start) is not int:
                 raise DataError(
-                    "`answer_start` is no whole number",
+                    "`answer_start` is not an integer",
                     where=location,
                     expected="an offset in the context",
                     received=json.dumps(start)[:40],
@@ -125,9 +127,9 @@ def _answers(question: dict[str, Any], where: str) -> list[dict[str, Any]]:
 def _text(inside: dict[str, Any], key: str, where: str) -> str:
     value = inside.get(key)
     if not isinstance(value, str):
-        raise DataError(f"`{key}` is no text", where=where, expected="text", received=json.dumps(value)[:40])
-    if len(value) > LONGEST_TEXT:
-        raise too_long(f"`{key}`", where, LONGEST_TEXT)
+        raise DataError(f"`{key}` is not a text", where=where, expected="text", received=json.dumps(value)[:40])
+    if len(value) > MAX_TEXT_LENGTH:
+        raise too_long(f"`{key}`", where, MAX_TEXT_LENGTH)
     if any("\ud800" <= character <= "\udfff" for character in value):
-        raise DataError(f"`{key}` holds half of a surrogate pair", where=where, remedy="Repair the file.")
+        raise DataError(f"`{key}` has half of a surrogate pair", where=where, remedy="Repair the file.")
     return value

@@ -46,15 +46,15 @@ def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
     for index, tag in enumerate(tags):
         prefix, kind = _parts(tag, scheme, index)
         if scheme == "bioes" and before and (prefix in (BEGIN, SINGLE) or kind != before):
-            raise TagError(index, f"I-{before} or E-{before}, as the entity before has no end")
-        begins = prefix in (BEGIN, SINGLE) or kind != before
-        if begins and prefix in (INSIDE, END) and scheme != "iob1":
-            iob1 = "Where the file tags entities from their first word on so, set `scheme: iob1`."
-            raise TagError(index, f"B-{kind} where an entity begins", iob1 if scheme == "iob2" else "")
-        converted.append(f"{BEGIN if begins else INSIDE}-{kind}" if kind else OUTSIDE)
+            raise TagError(index, f"I-{before} or E-{before}, because the entity before has no end")
+        starts = prefix in (BEGIN, SINGLE) or kind != before
+        if starts and prefix in (INSIDE, END) and scheme != "iob1":
+            iob1 = "If entities of the file start with I-, set `scheme: iob1`."
+            raise TagError(index, f"B-{kind} at the start of an entity", iob1 if scheme == "iob2" else "")
+        converted.append(f"{BEGIN if starts else INSIDE}-{kind}" if kind else OUTSIDE)
         before = "" if prefix in (END, SINGLE) else kind
     if scheme == "bioes" and before:
-        raise TagError(len(tags) - 1, f"E-{before} or S-{before} where an entity ends")
+        raise TagError(len(tags) - 1, f"E-{before} or S-{before} at the end of an entity")
     return converted
 
 
@@ -76,24 +76,24 @@ def spans(tags: Sequence[str]) -> list[Span]:
     found: list[Span] = []
     for index, tag in enumerate(tags):
         if tag.startswith(BEGIN):
-            found.append(Span(type_of(tag), index, index))
+            found.append(Span(entity_type(tag), index, index))
         elif tag != OUTSIDE:
             found[-1] = found[-1]._replace(last=index)
     return found
 
 
-def of_characters(word: str, tag: str) -> list[str]:
+def character_tags(word: str, tag: str) -> list[str]:
     """Expand the tag of a word to its characters.
 
     Example:
-        >>> of_characters("罗马", "B-LOC")
+        >>> character_tags("罗马", "B-LOC")
         ['B-LOC', 'I-LOC']
     """
-    inside = tag if tag == OUTSIDE else f"{INSIDE}-{type_of(tag)}"
+    inside = tag if tag == OUTSIDE else f"{INSIDE}-{entity_type(tag)}"
     return [tag, *[inside] * (len(word) - 1)]
 
 
-def type_of(tag: str) -> str:
+def entity_type(tag: str) -> str:
     """Return the entity type of a tag; "" for O."""
     return "" if tag == OUTSIDE else tag[2:]
 
@@ -105,5 +105,5 @@ def _parts(tag: str, scheme: Scheme, index: int) -> tuple[str, str]:
         return "", ""
     if not kind or prefix not in _PREFIXES[scheme]:
         forms = ", ".join(f"{letter}-TYPE" for letter in _PREFIXES[scheme])
-        raise TagError(index, f"O, {forms}", "Check which column `fields.tags` names, and `scheme`.")
+        raise TagError(index, f"O, {forms}", "Check the column of `fields.tags`, and `scheme`.")
     return prefix, kind

@@ -10,7 +10,7 @@ from tfattn import files
 from tfattn.errors import ConfigError, DataError
 from tfattn.files import AnyPath, CompressedPath
 from tfattn.formats.file_kinds import NUL, BadLine, check_kind, first_undecodable, not_text
-from tfattn.formats.limits import LONGEST_ROW, too_long
+from tfattn.formats.limits import MAX_ROW_LENGTH, too_long
 from tfattn.formats.parts import Span, is_divisible, open_span, spans
 
 _MARK = "\ufeff"
@@ -80,7 +80,7 @@ def lines(
     *,
     span: Span | None = None,
     end: Literal["", "\n"] = "",
-    longest: int = LONGEST_ROW,
+    longest: int = MAX_ROW_LENGTH,
 ) -> Iterator[str]:
     """Read the lines of a text file with their ends; byte-order marks are skipped.
 
@@ -107,7 +107,7 @@ def lines(
                 if number == 1:
                     if line.startswith(_REVERSED_MARK):
                         raise not_text(path, encoding, BadLine(number, "a byte-order mark with its bytes reversed"))
-                    line = line.lstrip(_MARK)  # several, where programs have added one each
+                    line = line.lstrip(_MARK)  # several programs may have added a mark each
                 if len(line) > longest and len(line.rstrip("\r\n")) > longest:
                     raise too_long("the line", f"{path}:{number}", longest)
                 yield line
@@ -133,12 +133,16 @@ def check_is_file(path: AnyPath) -> None:
         raise DataError(
             "not a regular file",
             where=str(path),
-            expected="a file of rows, which is read more than once",
+            expected="a regular file, which can be read several times",
             received=next((name for is_so, name in _OTHERS.items() if is_so(mode)), "something else"),
-            remedy="Name a file as `path`; what comes from a program is written to one first.",
+            remedy="Name a file as `path`; write the output of a program to a file first.",
         )
 
 
 def _unreadable(path: AnyPath, error: OSError) -> DataError:
-    remedy = "Check `path`." if path.is_absolute() else f"Check `path`; it counts from {Path.cwd()}."
-    return DataError(f"cannot read the file ({error.strerror})", where=str(path), remedy=remedy)
+    check = "Check `path`." if path.is_absolute() else f"Check `path`, which is relative to {Path.cwd()}."
+    return DataError(
+        f"cannot read the file ({error.strerror})",
+        where=str(path),
+        remedy=f"{check} {files.similar_path(path)}".rstrip(),
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tfattn import files
+from tfattn.features import ID
 from tfattn.formats.columns import Columns
 from tfattn.formats.file_formats import FILE_FORMATS
 from tfattn.formats.numbers import MISSING
@@ -39,6 +40,8 @@ class TrainingFile:
         missing: markers of a missing number.
         suffix: lowercase suffix of the file name, such as ".csv".
         format: format of the file; None if only its source defines it.
+        id: the column that identifies a row; None if the file has none.
+        targets: role -> column of the targets.
 
     Example:
         TrainingFile(columns={"text": "Description"}, suffix=".csv", format=FileFormat("csv", delimiter=";"))
@@ -48,6 +51,21 @@ class TrainingFile:
     missing: tuple[str, ...] = MISSING
     suffix: str = ""
     format: FileFormat | None = None
+    id: str | None = None
+    targets: Mapping[str, Columns] = field(default_factory=dict)
+
+    def id_in(self, columns: Mapping[str, Any]) -> Any:
+        """Return the identifier of a row: the value of the column `id` of training, or of a column named `id`.
+
+        Args:
+            columns: all columns of the row.
+
+        Example:
+            >>> TrainingFile({"text": "Note"}, id="customer").id_in({"Note": "a", "customer": "C7"})
+            'C7'
+        """
+        column = self.id if self.id in columns else ID
+        return columns.get(column)
 
     def write(self, path: Path) -> None:
         """Write the description as JSON."""

@@ -1,1 +1,1 @@
-"""Analysis of TensorFlow's graphs: what a SavedModel would do, without running it."""
+"""Analysis of TensorFlow's graphs: the operations of a SavedModel, without running it."""

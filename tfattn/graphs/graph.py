@@ -1,14 +1,16 @@
-"""A graph and its functions: nodes by their places, and what they depend on."""
+"""A graph and its functions: nodes by scope, their dependencies, and the strings of constants."""
 
+import math
 from collections.abc import Iterable, Iterator
 
-from tensorflow.core.framework import attr_value_pb2, function_pb2, graph_pb2, node_def_pb2, tensor_pb2
+import tensorflow as tf
+from tensorflow.core.framework import attr_value_pb2, function_pb2, graph_pb2, node_def_pb2, tensor_pb2, types_pb2
 
 from tfattn.errors import SavedModelError
 
-MAIN = ""  # the place of nodes that stand in no function
+MAIN = ""  # the scope of nodes outside of functions
 
-Node = tuple[str, str]  # its place, which is a function's name or MAIN, and its name there
+Node = tuple[str, str]  # the scope, a function's name or MAIN, and the name of the node in it
 
 
 class Graph:
@@ -18,13 +20,13 @@ class Graph:
         definition: the graph with its library of functions.
 
     Attributes:
-        nodes: each node by its place and name.
-        functions: each function by its name.
-        names: for each node the name of its operation, and those in its attributes; any may be a function's.
-        constants: the constants of each node that has some.
+        nodes: each node by scope and name.
+        functions: each function by name.
+        names: the name of each node's operation, and the names in its attributes; any of them may be a function.
+        constants: the constants of each node with constants.
 
     Raises:
-        SavedModelError: two functions, or two nodes of a place, have one name.
+        SavedModelError: two functions, or two nodes of a scope, have the same name.
     """
 
     def __init__(self, definition: graph_pb2.GraphDef):
@@ -39,7 +41,7 @@ class Graph:
             self._add(function.signature.name, function.node_def)
 
     def reached(self, tensors: Iterable[str]) -> set[Node]:
-        """Find every node that these tensors of the main graph depend on."""
+        """Find all nodes that the tensors of the main graph depend on."""
         todo = [(MAIN, node_name(tensor)) for tensor in tensors]
         reached: set[Node] = set()
         while todo:
@@ -53,22 +55,22 @@ class Graph:
                 todo += [(MAIN, node_name(tensor)) for tensor in self.nodes[key].input]
         return reached
 
-    def _add(self, place: str, nodes: Iterable[node_def_pb2.NodeDef]) -> None:
-        if place in self._inside:
-            raise SavedModelError("two functions of the graph have the same name", received=repr(place))
-        self._inside[place] = [(place, node.name) for node in nodes]
-        for key, node in zip(self._inside[place], nodes, strict=True):
+    def _add(self, scope: str, nodes: Iterable[node_def_pb2.NodeDef]) -> None:
+        if scope in self._inside:
+            raise SavedModelError("two functions of the graph have the same name", received=repr(scope))
+        self._inside[scope] = [(scope, node.name) for node in nodes]
+        for key, node in zip(self._inside[scope], nodes, strict=True):
             if key in self.nodes:
                 raise SavedModelError("two nodes of the graph have the same name", received=repr(node.name))
             self.nodes[key] = node
             contents = list(_contents(node.attr.values()))
-            self.names[key] = [node.op, *(one for one in contents if isinstance(one, str) and one)]
-            if constants := [one for one in contents if not isinstance(one, str)]:
+            self.names[key] = [node.op, *(name for name in contents if isinstance(name, str) and name)]
+            if constants := [value for value in contents if not isinstance(value, str)]:
                 self.constants[key] = constants
 
 
 def input_of(node: node_def_pb2.NodeDef, index: int) -> str:
-    """Return the name of a node's input tensor; empty where it has none."""
+    """Return the name of a node's input tensor; empty if there is no such input."""
     return node.input[index] if index < len(node.input) else ""
 
 
@@ -80,7 +82,7 @@ def node_name(tensor: str) -> str:
 def _contents(
     attributes: Iterable[attr_value_pb2.AttrValue],
 ) -> Iterator[str | tensor_pb2.TensorProto]:
-    """Yield the names of functions in attributes, and the constants, those in the functions' attributes included."""
+    """Yield the names of functions in attributes, and the constants, including those of the functions' attributes."""
     for attribute in attributes:
         match attribute.WhichOneof("value"):
             case "tensor":
@@ -93,3 +95,23 @@ def _contents(
                 for function in attribute.list.func:
                     yield function.name
                     yield from _contents(function.attr.values())
+
+
+def read_strings(tensor: tensor_pb2.TensorProto) -> Iterable[bytes]:
+    """Read the strings of a constant, in either of its two forms; empty for other types.
+
+    Raises:
+        SavedModelError: the strings are damaged.
+    """
+    if tensor.dtype != types_pb2.DT_STRING:
+        return ()
+    if not tensor.tensor_content:
+        return tensor.string_val
+    # Check the size before allocation: each string takes at least the byte of its length.
+    size, max_size = math.prod(dim.size for dim in tensor.tensor_shape.dim), len(tensor.tensor_content)
+    if not 0 <= size <= max_size:
+        raise SavedModelError(f"the strings of a constant cannot be read (shape of {size} strings in {max_size} bytes)")
+    try:
+        return tf.io.parse_tensor(tensor.SerializeToString(), tf.string).numpy().ravel().tolist()
+    except tf.errors.InvalidArgumentError as error:
+        raise SavedModelError(f"the strings of a constant cannot be read ({error.message})") from None

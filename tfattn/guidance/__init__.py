@@ -1,1 +1,1 @@
-"""Guided output: which tokens may come next, so that a text is a choice, fits a pattern, or is JSON of a schema."""
+"""Guided generation: masks of next tokens for texts that are a choice, match a pattern, or are JSON of a schema."""

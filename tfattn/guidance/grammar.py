@@ -1,7 +1,7 @@
-"""Request fields that guide a text, in the words of OpenAI and vLLM, as grammars of llguidance.
+"""Conversion of the fields of OpenAI and vLLM that guide a text to grammars of llguidance.
 
-The grammars are written in llguidance's dialect of Lark. Forced tokens are switched off: where only one text can
-follow, every token that begins this text may be drawn.
+The grammars are in llguidance's dialect of Lark. Forced tokens are disabled: if only one continuation is valid, every
+token that is a prefix of it is allowed.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 from llguidance import regex_to_lark
 
 from tfattn.errors import ServingError, listed
-from tfattn.guidance.json_schema import readable
+from tfattn.guidance.json_schema import normalize_schema
 
 MAX_CHARACTERS = 1 << 20  # of the field as JSON
 MAX_PATTERN = 2_000  # characters
@@ -21,19 +21,19 @@ HEADER = '%llguidance {"no_forcing": true}\n'
 JSON_OPTIONS = {"whitespace_flexible": False, "item_separator": ", ?", "key_separator": ": ?"}
 JSON_CHARACTERS = frozenset(string.hexdigits + '{}[]:,"\\ -+.' + "nrtuls")
 
-Alphabet = str | None  # the characters that the tokens of a model can write one by one; None for all
+Alphabet = str | None  # the characters that are tokens of the model; None for all characters
 
 
-def requested(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field of a request that guides the text, if any. All other fields are ignored.
+def guiding_field(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the field of a request that guides the text, or no field; other fields are ignored.
 
     Args:
-        fields: as `json.loads` gives them. `response_format` is OpenAI's: {"type": "text"}, {"type": "json_object"} or
+        fields: the fields of the request. `response_format` is OpenAI's: {"type": "text"}, {"type": "json_object"} or
             {"type": "json_schema", "json_schema": {"schema": {...}}}. The other fields are vLLM's: `guided_choice`, a
             list of texts; `guided_json`, a schema; `guided_regex`, a pattern; `guided_grammar`, a Lark grammar.
 
     Raises:
-        ServingError: there are several.
+        ServingError: there are several such fields.
     """
     found = {name: fields[name] for name in READERS if fields.get(name) is not None}
     response_format = found.get("response_format")
@@ -45,37 +45,42 @@ def requested(fields: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def grammar_of(name: str, value: Any, alphabet: Alphabet = None) -> str:
-    """Return the grammar that a field asks for.
+def field_grammar(name: str, value: Any, alphabet: Alphabet = None) -> str:
+    """Return the grammar of a field.
+
+    Args:
+        name: the name of the field.
+        value: its value.
+        alphabet: the characters that the model can generate.
 
     Raises:
-        ServingError: the field cannot be read; `where` is the place in the request.
+        ServingError: the field is invalid; `where` is the location in the request.
 
     Example:
-        >>> grammar_of("guided_choice", ["yes", "no"]).splitlines()[1:]
+        >>> field_grammar("guided_choice", ["yes", "no"]).splitlines()[1:]
         ['start: TEXT', 'TEXT: "yes" | "no"']
     """
     length = len(json.dumps(value, ensure_ascii=False))
     if length > MAX_CHARACTERS:
         expected = f"at most {MAX_CHARACTERS:,} characters"
-        raise ServingError("what guides the text is too long", where=name, expected=expected, received=f"{length:,}")
+        raise ServingError("the field is too long", where=name, expected=expected, received=f"{length:,}")
     return HEADER + READERS[name](value, name, alphabet)
 
 
 def unwritable(where: str, missing: str = "") -> ServingError:
-    """Make the error of a vocabulary that lacks characters."""
+    """Create the error of a vocabulary that lacks characters."""
     return ServingError(
-        "the model's tokens cannot write any text that fits",
+        "the tokens of the model cannot form a valid text",
         where=where,
         expected="characters that are tokens by themselves",
         received=f"no token for {listed(sorted(missing))}" if missing else "",
-        remedy="A model with a vocabulary of bytes, such as byte-level BPE, can write every text.",
+        remedy="Use a model with a vocabulary of bytes, such as byte-level BPE, which can form every text.",
     )
 
 
 def _choice(texts: Any, where: str, alphabet: Alphabet) -> str:
     if not (isinstance(texts, list) and texts and all(isinstance(text, str) and text for text in texts)):
-        raise ServingError("no list of texts", where=where, expected='such as ["yes", "no"], none of them empty')
+        raise ServingError("no list of texts", where=where, expected='non-empty texts, such as ["yes", "no"]')
     possible = [text for text in texts if alphabet is None or set(text) <= set(alphabet)]
     if not possible:
         raise unwritable(where)
@@ -111,14 +116,14 @@ def _schema(schema: Any, where: str, alphabet: Alphabet) -> str:
             schema = json.loads(schema)
         except (ValueError, RecursionError) as error:
             raise ServingError(f"the schema is no JSON ({error})", where=where) from None
-    return _json(readable(schema, where=where), where, alphabet)
+    return _json(normalize_schema(schema, where=where), where, alphabet)
 
 
 def _json(schema: Any, where: str, alphabet: Alphabet) -> str:
-    said = json.dumps({**schema, "x-guidance": JSON_OPTIONS}, ensure_ascii=False)
-    if alphabet is not None and (missing := (JSON_CHARACTERS | set(said)) - set(alphabet)):
+    text = json.dumps({**schema, "x-guidance": JSON_OPTIONS}, ensure_ascii=False)
+    if alphabet is not None and (missing := (JSON_CHARACTERS | set(text)) - set(alphabet)):
         raise unwritable(where, "".join(missing))
-    return f"start: %json {said}"
+    return f"start: %json {text}"
 
 
 def _response_format(value: Any, where: str, alphabet: Alphabet) -> str:
@@ -127,19 +132,19 @@ def _response_format(value: Any, where: str, alphabet: Alphabet) -> str:
         return _json({"type": "object"}, where, alphabet)
     if kind != "json_schema":
         raise ServingError(
-            "no format of responses",
+            "unknown response format",
             where=f"{where}.type",
             expected="text, json_object or json_schema",
-            received=_shown(kind if isinstance(value, dict) else value),
+            received=_excerpt(kind if isinstance(value, dict) else value),
         )
     inside = value.get("json_schema")
     if not isinstance(inside, dict) or "schema" not in inside:
         expected = '{"name": "NAME", "schema": {...}}'
-        raise ServingError("no schema", where=f"{where}.json_schema", expected=expected, received=_shown(inside))
+        raise ServingError("no schema", where=f"{where}.json_schema", expected=expected, received=_excerpt(inside))
     return _schema(inside["schema"], f"{where}.json_schema.schema", alphabet)
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=repr)[:80]
 
 

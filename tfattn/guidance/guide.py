@@ -1,4 +1,4 @@
-"""The tokens that may come next in one text."""
+"""Masks of the tokens that may follow in a guided text."""
 
 import time
 from collections.abc import Collection
@@ -8,25 +8,29 @@ import numpy as np
 from llguidance import LLMatcher
 
 from tfattn.errors import ServingError
-from tfattn.guidance.matcher import failure_of
+from tfattn.guidance.matcher import matcher_error
 
-MAX_SECONDS = 5.0  # of processor time for all masks of one text
+MAX_SECONDS = 5.0  # of processor time for all masks of a text
 
 
 class Guide:
-    """Computes which tokens may come next in one text, and follows the text.
+    """The state of a guided text: the mask of next tokens, updated after each token.
 
-    Masks are computed in another thread, so that texts without a guide do not wait for them.
+    Masks are compute_mask in another thread, so that texts without a guide do not wait for them.
 
     Args:
-        matcher: which nothing else uses.
-        first: the mask of the first token, (V,) bool, and of the end, (1,).
-        end_ids: the tokens that end the text, which are no text.
-        executor: where masks are computed.
-        where: what asks for the guide, for messages.
+        matcher: a matcher that is not shared.
+        first: (V + 1,) bool, the mask of the first token, and whether the text may end.
+        end_ids: the tokens that end the text.
+        executor: the executor of mask computations.
+        where: the field of the request, for messages.
+
+    Attributes:
+        mask: the current mask, compute_mask in the background.
+        is_finished: whether the text has ended.
 
     Example:
-        >>> guide = Guides([b"a", b"b", b"ab", b""]).of({"guided_choice": ["ab", "b"]}, end_ids=[3])
+        >>> guide = Guides([b"a", b"b", b"ab", b""]).guide({"guided_choice": ["ab", "b"]}, end_ids=[3])
         >>> guide.allowed()
         array([ True,  True,  True, False])
         >>> guide.advance(0)
@@ -49,28 +53,26 @@ class Guide:
         self.mask.set_result(self._with_ends(first))
 
     def allowed(self) -> np.ndarray:
-        """Return which tokens may come next, (V,) bool: at least one, until the text is finished.
-
-        Waits for `mask`.
+        """Wait for `mask` and return it: (V,) bool, at least one True until the text is finished.
 
         Raises:
-            ServingError: to find out takes too much work, or no token can go on.
+            ServingError: the computation exceeds its limits, or no token can follow.
         """
         return self.mask.result()
 
     def advance(self, token_id: int) -> None:
-        """Follow a token, and begin to compute the next mask.
+        """Accept a token, and start to compute the next mask.
 
         Raises:
-            ValueError: it was not allowed.
+            ValueError: the token is not allowed.
             ServingError: as `allowed`.
         """
         if not self.allowed()[token_id]:
-            raise ValueError(f"the token {token_id} may not come next")
+            raise ValueError(f"the token {token_id} is not allowed")
         if token_id in self._end_ids:
             self.is_finished = True
         elif not self._matcher.consume_token(token_id):
-            raise failure_of(self._matcher, where=self._where)
+            raise matcher_error(self._matcher, where=self._where)
         else:
             self.is_finished = self._matcher.is_stopped()
         if self.is_finished:
@@ -81,13 +83,13 @@ class Guide:
 
     def _next_mask(self) -> np.ndarray:
         start = time.thread_time()
-        allowed = computed(self._matcher, self._size, where=self._where)
+        allowed = compute_mask(self._matcher, self._size, where=self._where)
         self._seconds += time.thread_time() - start
         if self._seconds > MAX_SECONDS:
             raise ServingError(
-                "what guides the text takes too much work",
+                "the guide takes too much computation",
                 where=self._where,
-                expected=f"at most {MAX_SECONDS:g} s of processor time a text",
+                expected=f"at most {MAX_SECONDS:g} s of processor time per text",
             )
         return self._with_ends(allowed)
 
@@ -97,13 +99,13 @@ class Guide:
         return allowed
 
 
-def computed(matcher: LLMatcher, size: int, *, where: str) -> np.ndarray:
-    """Compute which of the tokens may come next, and whether the text may end: (V + 1,) bool.
+def compute_mask(matcher: LLMatcher, size: int, *, where: str) -> np.ndarray:
+    """Compute the mask of next tokens, and whether the text may end: (V + 1,) bool.
 
     Raises:
-        ServingError: to find out takes too much work, or no token can go on.
+        ServingError: the computation exceeds its limits, or no token can follow.
     """
     mask = np.frombuffer(matcher.compute_bitmask(), np.uint8)
     if matcher.is_error():
-        raise failure_of(matcher, where=where)
+        raise matcher_error(matcher, where=where)
     return np.unpackbits(mask, count=size + 1, bitorder="little").view(bool)

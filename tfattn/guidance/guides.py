@@ -1,4 +1,4 @@
-"""Guides for the texts of a model, by what requests ask for."""
+"""Guides of requests, with a cache of compile_grammar grammars."""
 
 import json
 import threading
@@ -11,71 +11,71 @@ import numpy as np
 from llguidance import LLMatcher
 
 from tfattn.errors import ServingError
-from tfattn.guidance.grammar import requested, unwritable
-from tfattn.guidance.guide import Guide, computed
-from tfattn.guidance.matcher import compiled
+from tfattn.guidance.grammar import guiding_field, unwritable
+from tfattn.guidance.guide import Guide, compute_mask
+from tfattn.guidance.matcher import compile_grammar
 from tfattn.guidance.sandbox import Sandbox
 from tfattn.guidance.vocabulary import Vocabulary
 
-MAX_KEPT = 16  # compiled grammars
+MAX_CACHED = 16  # compile_grammar grammars
 THREADS = 2  # that compute masks
 
 
 class Compiled(NamedTuple):
-    """A grammar that was compiled for a vocabulary, and the mask of the first token."""
+    """A grammar that is compile_grammar for a vocabulary, and the mask of the first token."""
 
     matcher: LLMatcher
     first: np.ndarray
 
 
 class Guides:
-    """Makes guides for the texts of a model; any thread may ask.
+    """The guides of the texts of a model; thread-safe.
 
     Args:
-        token_bytes: what each token adds to a text, V of them; nothing for a token that is no text.
+        token_bytes: the bytes of each of the V tokens; empty for special tokens.
     """
 
     def __init__(self, token_bytes: Sequence[bytes]):
         self._vocabulary = Vocabulary(token_bytes)
         self._sandbox = Sandbox()
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="masks")
-        self._kept: OrderedDict[str, Compiled] = OrderedDict()
+        self._cache: OrderedDict[str, Compiled] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, fields: Mapping[str, Any], *, end_ids: Collection[int]) -> Guide | None:
-        """Make the guide that the fields of a request ask for.
+    def guide(self, fields: Mapping[str, Any], *, end_ids: Collection[int]) -> Guide | None:
+        """Create the guide of a request.
 
         Args:
-            fields: see `grammar.requested`.
-            end_ids: the tokens that end a text. Without any, it ends where nothing can follow.
+            fields: see `grammar.guiding_field`.
+            end_ids: the tokens that end a text; without such tokens, a text ends if no token can follow.
 
         Returns:
-            a guide, or None where the text may be anything.
+            a guide; None if any text is allowed.
 
         Raises:
-            ServingError: it is not clear what is asked, or it cannot be held to; `where` is the place in the request.
+            ServingError: the field is invalid, or not supported; `where` is the location in the request.
         """
-        found = requested(fields)
+        found = guiding_field(fields)
         if not found:
             return None
         key = json.dumps(found, ensure_ascii=False)
         ((name, value),) = found.items()
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = self._compiled(name, value)
-                if len(self._kept) > MAX_KEPT:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(key)
-            matcher, first = self._kept[key]
+            if key not in self._cache:
+                self._cache[key] = self._compiled(name, value)
+                if len(self._cache) > MAX_CACHED:
+                    self._cache.popitem(last=False)
+            self._cache.move_to_end(key)
+            matcher, first = self._cache[key]
             return Guide(matcher.deep_copy(), first, end_ids=end_ids, executor=self._executor, where=name)
 
     def _compiled(self, name: str, value: Any) -> Compiled:
         grammar = self._sandbox.grammar(name, value, self._vocabulary.alphabet)
-        matcher = compiled(self._vocabulary, grammar, where=name)
+        matcher = compile_grammar(self._vocabulary, grammar, where=name)
         try:
-            first = computed(matcher, self._vocabulary.size, where=name)
-        except ServingError as error:  # bytes could write a text
-            raise unwritable(name) if error.what == "no text fits" else error from None
+            first = compute_mask(matcher, self._vocabulary.size, where=name)
+        except ServingError as error:  # a vocabulary of bytes could form a text
+            raise unwritable(name) if error.what == "no text is valid" else error from None
         if not first[:-1].any():
-            raise ServingError("only an empty text fits", where=name, expected="something to write")
+            raise ServingError("only an empty text is valid", where=name, expected="a guide with other valid texts")
         return Compiled(matcher, first)

@@ -1,7 +1,7 @@
-"""Check of JSON schemas before llguidance reads them: what it passes over is refused with its place.
+"""Validation of JSON schemas before llguidance reads them.
 
-llguidance follows the specification: it ignores keywords that it does not know, and a schema may ask for values without
-end. Here a misspelled keyword, a reference out of the schema and a schema that no finite value fits are errors.
+llguidance follows the specification: it ignores unknown keywords, and a schema may require infinite values. Here a
+misspelled keyword, a reference out of the schema and a schema without finite values are errors, with their location.
 """
 
 import json
@@ -13,50 +13,52 @@ from tfattn.errors import ServingError, listed, nearest
 
 MAX_DEPTH = 50
 MAX_INTEGER = 2**53  # llguidance reads numbers as float64
-# Keywords that hold one schema, a list of schemas, and schemas by name. `items` may hold a list (drafts 4 to 2019-09).
-ONE = ("items", "additionalItems", "additionalProperties")
+# Keywords with a schema, a list of schemas, and schemas by name. `items` may have a list (drafts 4 to 2019-09).
+SINGLE = ("items", "additionalItems", "additionalProperties")
 LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 NAMED = ("properties", "patternProperties", "$defs", "definitions")
-ASSERTIONS = {"type", "const", "enum", "$ref", "required", "pattern", "format", "multipleOf", *ONE, *LISTS, *NAMED[:2]}
+ASSERTIONS = {"type", "const", "enum", "$ref", "required", "pattern", "format", "multipleOf"}
+ASSERTIONS |= {*SINGLE, *LISTS, *NAMED[:2]}
 ASSERTIONS |= {f"{bound}{kind}" for bound in ("min", "max") for kind in ("imum", "Length", "Items", "Properties")}
 ASSERTIONS |= {"exclusiveMinimum", "exclusiveMaximum"}
-# Keywords that say nothing about which values are valid.
+# Keywords that do not restrict values.
 ANNOTATIONS = {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
 ANNOTATIONS |= {"$schema", "$id", "id", "$anchor", "$defs", "definitions", "contentMediaType", "contentEncoding"}
 KEYWORDS = ASSERTIONS | ANNOTATIONS
 
 
-def readable(schema: Any, *, where: str) -> dict[str, Any]:
-    """Return a schema as llguidance is to read it.
+def normalize_schema(schema: Any, *, where: str) -> dict[str, Any]:
+    """Check a schema and return it for llguidance.
 
     As with OpenAI's strict schemas, an object has only the properties of its schema, unless `additionalProperties`
-    allows others, and a schema with `properties` or `items` alone is one of objects or arrays. A schema that combines
-    schemas is left as it is, because what one part closes another may need.
+    allows others, and a schema with only `properties` or `items` is a schema of objects or arrays. A combination of
+    schemas is unchanged, because a property that one part excludes may be required by another.
 
     Args:
-        schema: as `json.loads` gives it.
-        where: what holds it, for messages.
+        schema: the parsed schema.
+        where: the field of the request, for messages.
 
     Raises:
-        ServingError: it is no schema, has a keyword that cannot be held to, or fits no finite value; names the place.
+        ServingError: the value is no schema, has an unsupported keyword, or no finite value is valid; names the
+            location.
 
     Example:
-        >>> readable({"properties": {"a": {}}}, where="guided_json")
+        >>> normalize_schema({"properties": {"a": {}}}, where="guided_json")
         {'properties': {'a': {}}, 'type': 'object', 'additionalProperties': False}
     """
     try:
         schema = json.loads(json.dumps(schema, allow_nan=False), parse_int=_exact)
     except (ValueError, RecursionError) as error:
-        raise ServingError(f"no value of JSON ({error})", where=f"{where}#") from None
+        raise ServingError(f"no valid JSON ({error})", where=f"{where}#") from None
     if schema is True:
         return {}
     nodes = list(_nodes(schema, where))
     if not any(map(_combines, nodes)):
         for node in nodes:
             _narrow(node)
-    if not _has_end(schema, nodes):
-        remedy = "A schema that contains itself needs a value that does not."
-        raise ServingError("no text fits", where=where, remedy=remedy)
+    if not _has_finite_value(schema, nodes):
+        remedy = "Give a schema that contains itself an alternative that does not."
+        raise ServingError("no text is valid", where=where, remedy=remedy)
     return schema
 
 
@@ -89,10 +91,10 @@ def _check_keywords(node: dict[str, Any], path: str, where: str) -> None:
     for keyword, value in node.items():
         if keyword not in KEYWORDS or (keyword == "$id" and path):
             raise ServingError(
-                "the keyword cannot be held to",
+                "the keyword is not supported",
                 where=f"{where}#{path}/{keyword}",
                 expected=f"one of {listed(sorted(ASSERTIONS), limit=50)}",
-                remedy=nearest(keyword, KEYWORDS - {keyword}) or "Leave it out, and check the answer for it.",
+                remedy=nearest(keyword, KEYWORDS - {keyword}) or "Remove it, and check the answer instead.",
             )
         if keyword == "$ref" and not (isinstance(value, str) and value.startswith("#")):
             raise ServingError(
@@ -104,21 +106,21 @@ def _check_keywords(node: dict[str, Any], path: str, where: str) -> None:
 
 
 def _inside(node: dict[str, Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Yield the schemas that a schema holds, with their places."""
-    for keyword in ONE:
+    """Yield the schemas inside a schema, with their paths."""
+    for keyword in SINGLE:
         if keyword in node and not isinstance(node[keyword], list):
             yield node[keyword], f"{path}/{keyword}"
     for keyword in LISTS:
         if isinstance(node.get(keyword), list):
-            yield from ((one, f"{path}/{keyword}/{number}") for number, one in enumerate(node[keyword]))
+            yield from ((inner, f"{path}/{keyword}/{number}") for number, inner in enumerate(node[keyword]))
     for keyword in NAMED:
         if isinstance(node.get(keyword), dict):
-            for name, one in node[keyword].items():
-                yield one, f"{path}/{keyword}/{name.replace('~', '~0').replace('/', '~1')}"
+            for name, inner in node[keyword].items():
+                yield inner, f"{path}/{keyword}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def _combines(node: dict[str, Any]) -> bool:
-    """Tell whether a value has to fit several schemas at once."""
+    """Return whether a value has to match several schemas at once."""
     alternatives = {"$ref", "anyOf", "oneOf"} & node.keys()
     return "allOf" in node or bool(alternatives) and len(node.keys() & ASSERTIONS) > 1
 
@@ -132,14 +134,14 @@ def _narrow(node: dict[str, Any]) -> None:
         node.setdefault("type", "array")
 
 
-def _has_end(schema: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:
-    """Tell whether a finite value can fit a schema that may contain itself."""
+def _has_finite_value(schema: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:
+    """Return whether a finite value can match a schema that may contain itself."""
     targets = {id(node): _target(schema, node["$ref"]) for node in nodes if "$ref" in node}
     finite: set[int] = set()
     is_new = True
     while is_new and id(schema) not in finite:
         is_new = False
-        for node in (*reversed(nodes), *nodes):  # chains of references may run either way
+        for node in (*reversed(nodes), *nodes):  # chains of references have either direction
             if id(node) not in finite and _is_finite(node, targets, finite):
                 finite.add(id(node))
                 is_new = True
@@ -147,25 +149,27 @@ def _has_end(schema: dict[str, Any], nodes: list[dict[str, Any]]) -> bool:
 
 
 def _is_finite(node: dict[str, Any], targets: dict[int, Any], finite: set[int]) -> bool:
-    def fits(one: Any) -> bool:
-        return not isinstance(one, dict) or id(one) in finite
+    def is_known(inner: Any) -> bool:
+        return not isinstance(inner, dict) or id(inner) in finite
 
     needed: list[Any] = [targets[id(node)]] if "$ref" in node else []
-    needed += _items_of(node.get("allOf"))
+    needed += _list_or_empty(node.get("allOf"))
     if node.get("type") == "object" and isinstance(node.get("properties"), dict):
-        needed += [node["properties"].get(name) for name in _items_of(node.get("required")) if isinstance(name, str)]
+        needed += [
+            node["properties"].get(name) for name in _list_or_empty(node.get("required")) if isinstance(name, str)
+        ]
     if node.get("type") == "array" and isinstance(node.get("minItems"), int) and node["minItems"] > 0:
-        needed += _items_of(node.get("prefixItems"))[: node["minItems"]] or [node.get("items")]
-    options = [_items_of(node[keyword]) for keyword in ("anyOf", "oneOf") if node.get(keyword)]
-    return all(map(fits, needed)) and all(any(map(fits, one)) for one in options)
+        needed += _list_or_empty(node.get("prefixItems"))[: node["minItems"]] or [node.get("items")]
+    options = [_list_or_empty(node[keyword]) for keyword in ("anyOf", "oneOf") if node.get(keyword)]
+    return all(map(is_known, needed)) and all(any(map(is_known, option)) for option in options)
 
 
-def _items_of(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
 def _target(schema: Any, reference: str) -> Any:
-    """Return what a JSON pointer leads to; None for an anchor, or where it leads nowhere, which llguidance refuses."""
+    """Resolve a JSON pointer; None for an anchor or an unresolved pointer, which llguidance refuses."""
     if reference not in ("#", "") and not reference.startswith("#/"):
         return None
     found = schema

@@ -1,8 +1,7 @@
-"""A process in which requests are read and compiled first, with limits on processor time and memory.
+"""A process that parses and compiles grammars first, with limits on processor time and memory.
 
-llguidance compiles most grammars within milliseconds, but a few kinds, such as several `multipleOf` of one number, take
-minutes and gigabytes, and nothing in the same process can stop it. A grammar that was compiled here is safe to compile
-again.
+llguidance compiles most grammars within milliseconds, but a few, such as several `multipleOf` of a number, take minutes
+and gigabytes, and cannot be stopped in the same process. A grammar that compiles here is safe to compile again.
 """
 
 import contextlib
@@ -20,8 +19,8 @@ from typing import Any
 from llguidance import LLMatcher
 
 from tfattn.errors import ServingError
-from tfattn.guidance.grammar import Alphabet, grammar_of
-from tfattn.guidance.matcher import compiled, failure_of
+from tfattn.guidance.grammar import Alphabet, field_grammar
+from tfattn.guidance.matcher import compile_grammar, matcher_error
 from tfattn.guidance.vocabulary import Vocabulary
 
 PROCESSOR_SECONDS = 2
@@ -29,9 +28,9 @@ MEMORY = 1 << 30  # bytes of address space
 
 
 class Sandbox:
-    """Reads request fields in a process of its own, which starts when it is first needed.
+    """A separate process for the fields of requests, which starts at the first request.
 
-    Any thread may use it; requests wait for each other.
+    Thread-safe; requests wait for each other.
 
     Example:
         >>> Sandbox().grammar("guided_choice", ["yes", "no"]).splitlines()[-1]
@@ -43,10 +42,10 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
 
     def grammar(self, name: str, value: Any, alphabet: Alphabet = None) -> str:
-        """Return the grammar that a field asks for; see `grammar_of`.
+        """Return the grammar of a field, see `grammar.field_grammar`.
 
         Raises:
-            ServingError: the field cannot be read, no text fits, or to find out takes too much work.
+            ServingError: the field is invalid, no text is valid, or compilation exceeds the limits.
         """
         with self._lock:
             process = self._running()
@@ -57,10 +56,10 @@ class Sandbox:
             if not reply:
                 process.wait()
                 raise ServingError(
-                    "what guides the text takes too much work",
+                    "the guide takes too much computation",
                     where=name,
                     expected=f"at most {PROCESSOR_SECONDS} s and {MEMORY >> 20:,} MiB to compile it",
-                    remedy="Make it simpler: fewer patterns, factors and choices that hold at the same time.",
+                    remedy="Simplify it: use fewer patterns, factors and choices at the same time.",
                 )
         grammar, error = json.loads(reply)
         if error is not None:
@@ -81,7 +80,7 @@ class Sandbox:
 
 
 def serve() -> None:
-    """Answer requests from standard input, a line of JSON each, until it is closed."""
+    """Answer requests from standard input, a JSON line each, until it is closed."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     vocabulary = Vocabulary([bytes([value]) for value in range(256)])
     for line in sys.stdin.buffer:
@@ -93,11 +92,11 @@ def serve() -> None:
 
 def _reply(vocabulary: Vocabulary, name: str, value: Any, alphabet: Alphabet) -> tuple[str, dict[str, str] | None]:
     try:
-        grammar = grammar_of(name, value, alphabet)
-        matcher: LLMatcher = compiled(vocabulary, grammar, where=name)
+        grammar = field_grammar(name, value, alphabet)
+        matcher: LLMatcher = compile_grammar(vocabulary, grammar, where=name)
         matcher.compute_bitmask()
         if matcher.is_error():
-            raise failure_of(matcher, where=name)
+            raise matcher_error(matcher, where=name)
     except ServingError as error:
         return "", {part: getattr(error, part) for part in ("what", "where", "expected", "received", "remedy")}
     return grammar, None
@@ -105,7 +104,7 @@ def _reply(vocabulary: Vocabulary, name: str, value: Any, alphabet: Alphabet) ->
 
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
-    """Let the kernel end this process where a block takes too long."""
+    """Limit the processor time of a block; the kernel ends the process if it takes longer."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     until = math.ceil(usage.ru_utime + usage.ru_stime) + PROCESSOR_SECONDS
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)

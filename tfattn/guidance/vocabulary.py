@@ -1,4 +1,4 @@
-"""The tokens of a model, as llguidance takes them."""
+"""The vocabulary of a model for llguidance."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ CONTINUED = (*range(0x80, 0xC0), *range(0xC2, 0xF5))
 
 
 class Vocabulary:
-    """A vocabulary.
+    """The tokens of a model.
 
     Args:
-        token_bytes: what each token adds to a text, V of them; nothing for a token that is no text.
+        token_bytes: the bytes of each of the V tokens; empty for special tokens.
 
     Attributes:
         size: V.
-        alphabet: the characters that are tokens by themselves; None where every byte is a token. A text of other
-            characters could be begun by a longer token and never completed.
-        tokenizer: for llguidance, with a token V that ends a text.
+        alphabet: the characters that are tokens; None if every byte is a token. A text of other characters could be
+            started by a longer token and never completed.
+        tokenizer: the tokenizer of llguidance, with token V as the end of a text.
     """
 
     def __init__(self, token_bytes: Sequence[bytes]):
@@ -27,7 +27,7 @@ class Vocabulary:
         texts = list(token_bytes)
         self.alphabet: str | None = None
         if not {bytes([value]) for value in (*range(0x80), *CONTINUED)} <= known:
-            texts = [token if _is_whole(token) else b"" for token in texts]  # nothing may complete half a character
+            texts = [token if _is_whole(token) else b"" for token in texts]  # partial characters could not be completed
             self.alphabet = "".join(sorted({text.decode() for text in texts if len(text.decode()) == 1}))
         self.tokenizer = LLTokenizer(TokenizerWrapper(_Tokens([*texts, b""])), eos_token=self.size)
 
@@ -47,7 +47,7 @@ class _Tokens:
 
 
 def _is_whole(text: bytes) -> bool:
-    """Tell whether a text has no half of a character."""
+    """Return whether a text has only complete characters."""
     try:
         text.decode()
     except UnicodeDecodeError:

@@ -21,7 +21,9 @@ class CrossAttention(keras.layers.Layer):
     positions never change the output.
 
     Args:
-        num_heads: H, a divisor of the width D.
+        num_heads: H, a divisor of the width D unless `head_dim` is given.
+        head_dim: K, the width of a head; by default D / H.
+        use_bias: whether the projections add a learned vector.
         dropout: the fraction of the attention weights that is dropped in training.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
@@ -45,28 +47,42 @@ class CrossAttention(keras.layers.Layer):
     Source: Vaswani et al. 2017, "Attention is all you need", section 3.2.3, "encoder-decoder attention".
     """
 
-    def __init__(self, *, num_heads: int, dropout: float = 0.0, initializer_range: float | None = 0.02, **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        num_heads: int,
+        head_dim: int | None = None,
+        use_bias: bool = True,
+        dropout: float = 0.0,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         self.num_heads = num_heads
+        self.head_dim = head_dim
+        self.use_bias = use_bias
         self.dropout = dropout
         self.initializer_range = initializer_range
 
     def build(self, input_shape: tuple) -> None:
         width = input_shape[-1]
-        if width % self.num_heads:
+        if self.head_dim is None and width % self.num_heads:
             raise ValueError(f"num_heads: expected a divisor of the width {width}, received {self.num_heads}")
-        common = {"initializer_range": self.initializer_range, "dtype": self.dtype_policy}
-        self.query = Projection(units=width, name="query", **common)
-        self.key_value = Projection(units=(width,) * 2, name="key_value", **common)
-        self.output_projection = Projection(units=width, name="output", **common)
+        self.head_dim = self.head_dim or width // self.num_heads
+        wide = self.num_heads * self.head_dim
+        common = {"use_bias": self.use_bias, "initializer_range": self.initializer_range, "dtype": self.dtype_policy}
+        self.query = Projection(units=wide, targets=("query",), name="query", **common)
+        self.key_value = Projection(units=(wide,) * 2, targets=("key", "value"), name="key_value", **common)
+        self.output_projection = Projection(units=width, targets=("attention_output",), name="output", **common)
         self.weights_dropout = Dropout(self.dropout, dtype=self.dtype_policy, name="dropout")
-        for part in (self.query, self.key_value, self.output_projection, self.weights_dropout):
+        for part in (self.query, self.key_value, self.weights_dropout):
             part.build(input_shape)
+        self.output_projection.build((*input_shape[:-1], wide))
 
     def memory_of(self, x: Any) -> tuple[Any, Any]:
         """Project a source (B, S, D) to its keys and its values, each (B, H, S, K)."""
-        batch, length, width = ops.shape(x)
-        pairs = ops.reshape(self.key_value(x), (batch, length, 2, self.num_heads, width // self.num_heads))
+        batch, length, _ = ops.shape(x)
+        pairs = ops.reshape(self.key_value(x), (batch, length, 2, self.num_heads, self.head_dim))
         key, value = ops.unstack(ops.transpose(pairs, (2, 0, 3, 1, 4)), 2)
         return key, value
 
@@ -80,15 +96,15 @@ class CrossAttention(keras.layers.Layer):
         training: bool = False,
     ) -> Any:
         key, value = memory
-        rows, length, width = ops.shape(x)
-        batch, _, source_length, head_width = ops.shape(key)
-        query = ops.reshape(self.query(x), (batch, -1, self.num_heads, head_width))
-        query = ops.transpose(query, (0, 2, 1, 3))  # (B W, T, D) -> (B, H, W T, K)
+        rows, length, _ = ops.shape(x)
+        batch, _, source_length, _ = ops.shape(key)
+        query = ops.reshape(self.query(x), (batch, -1, self.num_heads, self.head_dim))
+        query = ops.transpose(query, (0, 2, 1, 3))  # (B W, T, H K) -> (B, H, W T, K)
         dropout = (lambda weights: self.weights_dropout(weights, training=True)) if training and self.dropout else None
         heads, attention_weights = scaled_dot_product_attention(query, key, value, mask=attention_mask, dropout=dropout)
         if record is not None:
             record(attention_weights, query, key)
-        heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, width))
+        heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (rows, length, self.num_heads * self.head_dim))
         output = self.output_projection(heads)
         if not return_attention_scores:
             return output

@@ -22,11 +22,13 @@ class DecoderBlock(keras.layers.Layer):
     `source_mask` (bool, broadcasts to (B, H, T, S)) is True where a query may see a source position.
 
     Args:
-        num_heads: H, a divisor of the width D.
+        num_heads: H, a divisor of the width D unless `head_dim` is given.
+        head_dim: K, the width of a head of both attention layers; by default D / H.
         intermediate_dim: the width inside the feed-forward network.
         dropout: the fraction of each result that is dropped in training, before it is added.
         attention_dropout: the fraction of both attentions' weights that is dropped in training.
         activation: as FeedForward.
+        use_bias: whether the linear maps add a learned vector.
         norm: "post" normalizes the sums (the original), "pre" the input of each sublayer (trains deep stacks more
             easily).
         normalization: as `normalization_layer`.
@@ -40,6 +42,7 @@ class DecoderBlock(keras.layers.Layer):
         cache: of W beams for each of B rows, for decoding token by token; `self_attention` makes one.
         beam_mask: the positions of the cache that each beam sees, see MultiHeadAttention. (Keras would fill in an
             argument named `cache_mask`.)
+        attention_bias: added to the scores of self-attention, see MultiHeadAttention; None for no bias.
         positions: (T,) int, the positions of x for rotary positions; None for no rotation.
         return_attention_scores: whether to also return the cross-attention weights.
         record: records the attention of both attention layers, as the parts `decoder` and `cross`.
@@ -62,10 +65,12 @@ class DecoderBlock(keras.layers.Layer):
         self,
         *,
         num_heads: int,
+        head_dim: int | None = None,
         intermediate_dim: int,
         dropout: float = 0.1,
         attention_dropout: float = 0.0,
         activation: str = "relu",
+        use_bias: bool = True,
         norm: str = "post",
         normalization: str = "layer_norm",
         epsilon: float = 1e-6,
@@ -74,10 +79,12 @@ class DecoderBlock(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.num_heads = num_heads
+        self.head_dim = head_dim
         self.intermediate_dim = intermediate_dim
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.activation = activation
+        self.use_bias = use_bias
         self.norm = norm
         self.normalization = normalization
         self.epsilon = epsilon
@@ -85,8 +92,9 @@ class DecoderBlock(keras.layers.Layer):
 
     def build(self, input_shape: tuple) -> None:
         policy = {"dtype": self.dtype_policy}
-        kernels = {"initializer_range": self.initializer_range, **policy}
-        attention = {"num_heads": self.num_heads, "dropout": self.attention_dropout, **kernels}
+        kernels = {"use_bias": self.use_bias, "initializer_range": self.initializer_range, **policy}
+        heads = {"num_heads": self.num_heads, "head_dim": self.head_dim}
+        attention = {**heads, "dropout": self.attention_dropout, **kernels}
         self.self_attention = MultiHeadAttention(is_causal=True, name="self_attention", **attention)
         self.cross_attention = CrossAttention(name="cross_attention", **attention)
         self.feed_forward = FeedForward(
@@ -111,6 +119,7 @@ class DecoderBlock(keras.layers.Layer):
         source_mask: Any = None,
         cache: BeamCache | None = None,
         beam_mask: Any = None,
+        attention_bias: Any = None,
         positions: Any = None,
         return_attention_scores: bool = False,
         record: AttentionRecord | None = None,
@@ -120,6 +129,7 @@ class DecoderBlock(keras.layers.Layer):
         attended = self.self_attention(
             self._read(part, x),
             attention_mask=beam_mask,
+            attention_bias=attention_bias,
             cache=cache,
             positions=positions,
             record=recorded(record, DECODER),

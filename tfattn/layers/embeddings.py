@@ -7,6 +7,7 @@ from keras import ops
 
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.projection import Projection
 from tfattn.ops.backend import embedding_lookup
 
 
@@ -45,14 +46,17 @@ class EmbeddingTable(keras.layers.Layer):
 class Embeddings(keras.layers.Layer):
     """BERT's embeddings, the normalized sum of token, position and segment embeddings: (B, T) int -> (B, T, D).
 
+    With an `embedding_dim` the normalized sum is projected to D, after dropout.
+
     Masks: padded positions also get vectors; attention must hide them.
 
     Args:
         vocabulary_size: the number of token ids.
         hidden_dim: D.
+        embedding_dim: E, the width of the tables, if it is not D.
         max_sequence_length: the number of positions, the longest T.
-        num_segments: the number of segment ids.
-        positions: "learned", or "rotary" for no position embeddings: attention then rotates its queries and keys.
+        num_segments: the number of segment ids; 0 for no segment embeddings.
+        positions: "learned" adds a table's rows; others, such as "rotary" or "relative", are left to attention.
         normalization: as `normalization_layer`.
         dropout: the fraction of the result that is dropped in training.
         layer_norm_epsilon: added to the variance before its root is taken.
@@ -62,14 +66,14 @@ class Embeddings(keras.layers.Layer):
         token_ids: (B, T) int.
         segment_ids: (B, T) int; None puts every token into segment 0.
         indices: (B, T) int, the position of each token in its sequence; None counts from 0 in every row.
-        vectors: (B, T, D), used instead of the token embeddings; None looks them up.
+        vectors: (B, T, E), used instead of the token embeddings; None looks them up.
 
     Example:
         >>> layer = Embeddings(vocabulary_size=100, hidden_dim=8, max_sequence_length=16)
         >>> layer(keras.ops.ones((1, 5), "int32")).shape
         TensorShape([1, 5, 8])
 
-    Source: Devlin et al. 2018, "BERT", figure 2.
+    Source: Devlin et al. 2018, "BERT", figure 2; projection: Lan et al. 2020, "ALBERT", section 3.1.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Embeddings(keras.layers.Layer):
         *,
         vocabulary_size: int,
         hidden_dim: int,
+        embedding_dim: int | None = None,
         max_sequence_length: int,
         num_segments: int = 2,
         positions: str = "learned",
@@ -89,6 +94,7 @@ class Embeddings(keras.layers.Layer):
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
+        self.embedding_dim = embedding_dim or hidden_dim
         self.max_sequence_length = max_sequence_length
         self.num_segments = num_segments
         self.positions = positions
@@ -98,21 +104,32 @@ class Embeddings(keras.layers.Layer):
         self.initializer_range = initializer_range
 
     def build(self, input_shape: tuple) -> None:
-        tables = {"width": self.hidden_dim, "initializer_range": self.initializer_range, "dtype": self.dtype_policy}
+        tables = {"width": self.embedding_dim, "initializer_range": self.initializer_range, "dtype": self.dtype_policy}
         self.token = EmbeddingTable(num_rows=self.vocabulary_size, name="token", **tables)
         self.position = (
             EmbeddingTable(num_rows=self.max_sequence_length, name="position", **tables)
             if self.positions == "learned"
             else None
         )
-        self.segment = EmbeddingTable(num_rows=self.num_segments, name="segment", **tables)
+        self.segment = (
+            EmbeddingTable(num_rows=self.num_segments, name="segment", **tables) if self.num_segments else None
+        )
         self.norm = normalization_layer(
             self.normalization, epsilon=self.layer_norm_epsilon, name="norm", dtype=self.dtype_policy
         )
         self.output_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
         for layer in (self.token, self.position, self.segment, self.norm, self.output_dropout):
             if layer is not None:
-                layer.build((*input_shape, self.hidden_dim))
+                layer.build((*input_shape, self.embedding_dim))
+        self.projection = None
+        if self.embedding_dim != self.hidden_dim:
+            self.projection = Projection(
+                units=self.hidden_dim,
+                initializer_range=self.initializer_range,
+                name="projection",
+                dtype=self.dtype_policy,
+            )
+            self.projection.build((*input_shape, self.embedding_dim))
 
     def call(
         self,
@@ -126,9 +143,10 @@ class Embeddings(keras.layers.Layer):
         if self.position is not None:
             length = ops.shape(token_ids)[1]
             x = x + (self.position.embeddings[None, :length] if indices is None else self.position(indices))
-        if segment_ids is None:
+        if self.segment is not None and segment_ids is None:
             x = x + self.segment.embeddings[0]
-        else:
+        elif self.segment is not None:
             # A product with one-hot vectors: its gradient is a product too, and not a sum over B x T scattered rows.
             x = x + ops.matmul(ops.one_hot(segment_ids, self.num_segments, dtype=x.dtype), self.segment.embeddings)
-        return self.output_dropout(self.norm(x), training=training)
+        x = self.output_dropout(self.norm(x), training=training)
+        return x if self.projection is None else self.projection(x)

@@ -54,15 +54,23 @@ class FeedForward(keras.layers.Layer):
     def build(self, input_shape: tuple) -> None:
         common = {"use_bias": self.use_bias, "dtype": self.dtype_policy}
         first, last = self.initializer_range, self.output_range
-        halves = 2 if self.activation in GATED_ACTIVATIONS else 1
+        targets = ("gate", "intermediate") if self.activation in GATED_ACTIVATIONS else ("intermediate",)
         self.intermediate = Projection(
-            units=(self.intermediate_dim,) * halves, initializer_range=first, name="intermediate", **common
+            units=(self.intermediate_dim,) * len(targets),
+            initializer_range=first,
+            targets=targets,
+            name="intermediate",
+            **common,
         )
         self.intermediate.build(input_shape)
         self.intermediate_dropout = Dropout(self.dropout, name="dropout", dtype=self.dtype_policy)
         self.intermediate_dropout.build((*input_shape[:-1], self.intermediate_dim))
         self.output_projection = Projection(
-            units=input_shape[-1], initializer_range=first if last is None else last, name="output", **common
+            units=input_shape[-1],
+            initializer_range=first if last is None else last,
+            targets=("feed_forward_output",),
+            name="output",
+            **common,
         )
         self.output_projection.build((*input_shape[:-1], self.intermediate_dim))
 

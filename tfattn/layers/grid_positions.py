@@ -15,7 +15,9 @@ class GridPositions(keras.layers.Layer):
 
     Args:
         grid: rows and columns.
-        num_prefix_tokens: the number of tokens before the grid, which have no position in it.
+        num_prefix_tokens: the number of tokens before the grid, which have no position in it. Learned positions have a
+            vector for each of them.
+        num_registers: the number of further tokens, between these and the grid, to which nothing is added.
         positions: "learned" adds a vector for each token, "sinusoidal" sines and cosines of its row and its column (0
             for tokens before the grid), "none" adds no positions.
         dropout: the fraction of the result that is dropped in training.
@@ -34,6 +36,7 @@ class GridPositions(keras.layers.Layer):
         *,
         grid: tuple[int, int],
         num_prefix_tokens: int = 0,
+        num_registers: int = 0,
         positions: str = "learned",
         dropout: float = 0.0,
         initializer_range: float = 0.02,
@@ -43,6 +46,7 @@ class GridPositions(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.grid = tuple(grid)
         self.num_prefix_tokens = num_prefix_tokens
+        self.num_registers = num_registers
         self.positions = positions
         self.dropout = dropout
         self.initializer_range = initializer_range
@@ -62,9 +66,18 @@ class GridPositions(keras.layers.Layer):
         self.output_dropout.build(input_shape)
 
     def call(self, x: Any, training: bool = False) -> Any:
-        if self.positions == "learned":
-            x = x + ops.cast(self.position.embeddings, x.dtype)
-        elif self.positions == "sinusoidal":
-            encodings = ops.pad(sinusoidal_grid(*self.grid, x.shape[-1]), ((self.num_prefix_tokens, 0), (0, 0)))
-            x = x + ops.cast(encodings, x.dtype)
+        if self.positions != "none":
+            x = x + ops.cast(self._vectors(x.shape[-1]), x.dtype)
         return self.output_dropout(ops.cast(x, self.compute_dtype), training=training)
+
+    def _vectors(self, width: int) -> Any:
+        """Return the vectors of all tokens, (T, D)."""
+        if self.positions == "sinusoidal":
+            return ops.pad(
+                sinusoidal_grid(*self.grid, width), ((self.num_prefix_tokens + self.num_registers, 0), (0, 0))
+            )
+        vectors = self.position.embeddings
+        if not self.num_registers:
+            return vectors
+        before, grid = ops.split(vectors, [self.num_prefix_tokens])
+        return ops.concatenate([before, ops.zeros((self.num_registers, width), dtype=vectors.dtype), grid])

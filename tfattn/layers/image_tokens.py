@@ -52,6 +52,38 @@ class PatchTokens(keras.layers.Layer):
         return self.projection(ops.reshape(patches, (-1, rows * columns, side * side * channels)))
 
 
+class RegisterTokens(keras.layers.Layer):
+    """Learned vectors, prepended to the tokens of an image: (B, T, D) -> (B, count + T, D).
+
+    They have no position, and their outputs are not used. A large model stores global information in them, which it
+    would otherwise store in the tokens of uniform patches.
+
+    Args:
+        count: the number of vectors.
+        initializer_range: the standard deviation of the vectors' truncated normal distribution.
+
+    Example:
+        >>> layer = RegisterTokens(count=4)
+        >>> layer(ops.ones((2, 3, 8))).shape
+        TensorShape([2, 7, 8])
+
+    Source: Darcet et al. 2024, "Vision Transformers need registers".
+    """
+
+    def __init__(self, *, count: int, initializer_range: float = 0.02, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.count = count
+        self.initializer_range = initializer_range
+
+    def build(self, input_shape: tuple) -> None:
+        initializer = keras.initializers.TruncatedNormal(stddev=self.initializer_range)
+        self.vectors = self.add_weight(name="vectors", shape=(self.count, input_shape[-1]), initializer=initializer)
+
+    def call(self, tokens: Any) -> Any:
+        shape = (ops.shape(tokens)[0], *self.vectors.shape)
+        return ops.concatenate([ops.broadcast_to(ops.cast(self.vectors, tokens.dtype), shape), tokens], axis=1)
+
+
 class ConvolutionalTokens(keras.layers.Layer):
     """A convolutional tokenizer: (B, Y, X, C) -> (B, T, D).
 

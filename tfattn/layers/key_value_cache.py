@@ -15,11 +15,11 @@ class GrowingCache(NamedTuple):
 
     Attributes:
         past: keys and values (B, G, S, K).
-        recent: keys and values (B, G, R, K), the newest last.
+        recent: keys and values (B, G, R, K), the newest last; None before any.
     """
 
     past: tuple[Any, Any]
-    recent: tuple[Any, Any]
+    recent: tuple[Any, Any] | None
 
     @property
     def beams(self) -> tuple:
@@ -33,6 +33,8 @@ class GrowingCache(NamedTuple):
 
     def extended(self, key: Any, value: Any) -> "GrowingCache":
         """Add T positions, (B, G, T, K) each."""
+        if self.recent is None:
+            return self._replace(recent=(key, value))
         pairs = zip(self.recent, (key, value), strict=True)
         return self._replace(recent=tuple(ops.concatenate(pair, axis=2) for pair in pairs))
 

@@ -1,5 +1,6 @@
 """Normalization layers with closed-form gradients."""
 
+import functools
 from typing import Any
 
 import keras
@@ -10,7 +11,7 @@ from tfattn.ops.normalization import layer_normalization, rms_normalization
 
 
 class LayerNormalization(keras.layers.Layer):
-    """Layer normalization, with learned scales and shifts of the components: (..., D) -> (..., D).
+    """Layer normalization, with learned scales and, by default, shifts of the components: (..., D) -> (..., D).
 
     It is equivalent to keras.layers.LayerNormalization, with weights of the same names; a training step takes about
     half of the time on a CPU.
@@ -19,6 +20,7 @@ class LayerNormalization(keras.layers.Layer):
 
     Args:
         epsilon: added to the variance before its root is taken.
+        use_bias: whether the components are shifted.
 
     Example:
         >>> layer = LayerNormalization(epsilon=1e-6)
@@ -28,19 +30,21 @@ class LayerNormalization(keras.layers.Layer):
     Source: Ba et al. 2016, "Layer normalization", eq. 4.
     """
 
-    def __init__(self, *, epsilon: float, **kwargs: Any):
+    def __init__(self, *, epsilon: float, use_bias: bool = True, **kwargs: Any):
         super().__init__(**kwargs)
         self.epsilon = epsilon
+        self.use_bias = use_bias
 
     def build(self, input_shape: tuple) -> None:
         # Float32, as the sums that use them.
         common = {"shape": (input_shape[-1],), "dtype": "float32", "autocast": False}
         self.gamma = self.add_weight(name="gamma", initializer="ones", **common)
-        self.beta = self.add_weight(name="beta", initializer="zeros", **common)
+        self.beta = self.add_weight(name="beta", initializer="zeros", **common) if self.use_bias else None
 
     def call(self, x: Any) -> Any:
         # As tensors: in TensorFlow a function with a custom gradient cannot read variables.
-        return layer_normalization(x, ops.copy(self.gamma), ops.copy(self.beta), epsilon=self.epsilon)
+        shifts = ops.zeros_like(self.gamma) if self.beta is None else ops.copy(self.beta)
+        return layer_normalization(x, ops.copy(self.gamma), shifts, epsilon=self.epsilon)
 
 
 class RmsNormalization(keras.layers.Layer):
@@ -99,7 +103,7 @@ def normalization_layer(kind: str, *, epsilon: float, **kwargs: Any) -> keras.la
     """Create the normalization layer that a configuration names.
 
     Args:
-        kind: "layer_norm", "rms_norm" or "none"; "batch_norm" is refused.
+        kind: "layer_norm", "layer_norm_no_bias" (without shifts), "rms_norm" or "none"; "batch_norm" is refused.
         epsilon: see the layers.
         kwargs: arguments of keras.layers.Layer.
 
@@ -119,4 +123,9 @@ def normalization_layer(kind: str, *, epsilon: float, **kwargs: Any) -> keras.la
     return _NORMALIZATIONS[kind](epsilon=epsilon, **kwargs)
 
 
-_NORMALIZATIONS = {"layer_norm": LayerNormalization, "rms_norm": RmsNormalization, "none": NoNormalization}
+_NORMALIZATIONS = {
+    "layer_norm": LayerNormalization,
+    "layer_norm_no_bias": functools.partial(LayerNormalization, use_bias=False),
+    "rms_norm": RmsNormalization,
+    "none": NoNormalization,
+}

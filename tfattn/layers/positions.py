@@ -20,8 +20,8 @@ class Positions(keras.layers.Layer):
     Masks: padded positions also get vectors; attention must hide them.
 
     Args:
-        positions: "sinusoidal" adds sines and cosines, "learned" a table's rows, "rotary" adds no positions: attention
-            rotates its queries and keys.
+        positions: "sinusoidal" adds sines and cosines in turn, "sinusoidal_halves" all sines before all cosines,
+            "learned" a table's rows. "rotary" and "relative" add no positions: attention has them.
         max_sequence_length: the number of positions of the table, if learned.
         dropout: the fraction of the result that is dropped in training.
 
@@ -63,23 +63,24 @@ class Positions(keras.layers.Layer):
     def call(self, x: Any, indices: Any, training: bool = False) -> Any:
         width = x.shape[-1]
         x = x * width**0.5
-        if self.positions == "sinusoidal":
-            x = x + sinusoidal(indices, width)
+        if self.positions in ("sinusoidal", "sinusoidal_halves"):
+            x = x + sinusoidal(indices, width, interleaved=self.positions == "sinusoidal")
         elif self.positions == "learned":
             x = x + self.position(indices)
         return self.output_dropout(ops.cast(x, self.compute_dtype), training=training)
 
 
-def check_heads(positions: str, hidden_dim: int, num_heads: int) -> None:
+def check_heads(positions: str, hidden_dim: int, num_heads: int, head_dim: int | None = None) -> None:
     """Check that rotary positions can rotate the heads.
 
     Raises:
         ConfigError: positions are "rotary", and the width of a head is odd.
     """
-    if positions == "rotary" and hidden_dim // num_heads % 2:
+    width = head_dim or hidden_dim // num_heads
+    if positions == "rotary" and width % 2:
         raise ConfigError(
             "rotary positions rotate pairs of a head's components",
-            key="num_heads",
-            expected=f"heads of an even width, hidden_dim={hidden_dim} divided by num_heads",
-            received=f"heads of width {hidden_dim // num_heads}",
+            key="num_heads" if head_dim is None else "head_dim",
+            expected="heads of an even width" + f", hidden_dim={hidden_dim} divided by num_heads" * (head_dim is None),
+            received=f"heads of width {width}",
         )

@@ -15,6 +15,8 @@ class Projection(keras.layers.Layer):
     multiplies row by row, and the gradient of its kernel is a sum of B products; a single product is two to three times
     faster on a CPU.
 
+    An adapter may add to the output, see layers/adapters.py.
+
     Masks: positions are independent of each other.
 
     Args:
@@ -23,6 +25,10 @@ class Projection(keras.layers.Layer):
         use_bias: whether a learned vector is added.
         initializer_range: the standard deviation of the kernel's truncated normal distribution; None for Glorot uniform
             (Glorot and Bengio 2010, eq. 16).
+        targets: the name of each map, by which adapters choose the map; empty for maps without an adapter.
+
+    Attributes:
+        adapter: the layer of an adapter, or None.
 
     Example:
         >>> layer = Projection(units=6)
@@ -36,6 +42,7 @@ class Projection(keras.layers.Layer):
         units: int | tuple[int, ...],
         use_bias: bool = True,
         initializer_range: float | None = 0.02,
+        targets: tuple[str, ...] = (),
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -43,6 +50,8 @@ class Projection(keras.layers.Layer):
         self.units = sum(self.maps)
         self.use_bias = use_bias
         self.initializer_range = initializer_range
+        self.targets = tuple(targets)
+        self.adapter: keras.layers.Layer | None = None
 
     def build(self, input_shape: tuple) -> None:
         by_widths = self.initializer_range is None
@@ -55,8 +64,19 @@ class Projection(keras.layers.Layer):
         if self.use_bias:
             self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
-    def call(self, x: Any) -> Any:
+    def set_adapter(self, adapter: keras.layers.Layer | None) -> None:
+        """Set the layer of an adapter, or remove it; the kernel does not change."""
+        # Keras locks the weights of a built layer; its own adapters (`Dense.enable_lora`) unlock them in this way.
+        self._tracker.unlock()
+        if self.adapter is not None:
+            self._tracker.untrack(self.adapter)
+        self.adapter = adapter
+        self._tracker.lock()
+
+    def call(self, x: Any, training: bool = False) -> Any:
         shape = inferred(x)
-        x = ops.matmul(ops.reshape(x, (-1, shape[-1])), self.kernel)
-        x = x + self.bias if self.use_bias else x
-        return ops.reshape(x, (*shape[:-1], self.units))
+        x = ops.reshape(x, (-1, shape[-1]))
+        output = ops.matmul(x, self.kernel)
+        output = output + self.bias if self.use_bias else output
+        output = output if self.adapter is None else output + self.adapter(x, training=training)
+        return ops.reshape(output, (*shape[:-1], self.units))

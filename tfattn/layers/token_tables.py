@@ -17,15 +17,16 @@ def token_tables(
         width: D, the width of a vector; the standard deviation of initial values is D^-0.5.
         vocabulary_size: the number of source tokens.
         target_vocabulary_size: the number of target tokens.
-        share: "all" shares one table, "target" a table for target and output, "none" creates three tables.
+        share: "all" shares one table, "target" a table for target and output, "inputs" a table for source and target;
+            "none" creates three tables.
 
     Returns:
         the three built tables; shared tables are the same object.
 
     Raises:
-        ConfigError: all tables are shared, and the sizes of the vocabularies differ.
+        ConfigError: source and target share a table, and the sizes of the vocabularies differ.
     """
-    if share == "all" and vocabulary_size != target_vocabulary_size:
+    if share in ("all", "inputs") and vocabulary_size != target_vocabulary_size:
         raise ConfigError(
             "source and target cannot share their embeddings",
             key="share_embeddings",
@@ -38,11 +39,11 @@ def token_tables(
         layer.build()
         return layer
 
-    if share == "all":
-        token = table("token", vocabulary_size)
-        return token, token, token
-    source, target = table("source_token", vocabulary_size), table("target_token", target_vocabulary_size)
-    return source, target, target if share == "target" else table("output", target_vocabulary_size)
+    if share in ("all", "inputs"):
+        source = target = table("token", vocabulary_size)
+    else:
+        source, target = table("source_token", vocabulary_size), table("target_token", target_vocabulary_size)
+    return source, target, target if share in ("all", "target") else table("output", target_vocabulary_size)
 
 
 def logits(x: Any, table: EmbeddingTable, bias: Any = None) -> Any:

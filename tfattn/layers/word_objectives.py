@@ -41,7 +41,7 @@ class WordObjective(keras.layers.Layer):
 
         Args:
             predictor: the model.
-            vectors: (B, N, L, D), each of which predicts C words.
+            vectors: (B, N, L, D); each predicts C words.
             token_ids: (B, N, L) int, the words of each block.
             pairs: (B, N, L, C) float32, 1 for target words.
             noise_ids: (B, N, K) int, negative samples.

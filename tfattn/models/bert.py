@@ -1,11 +1,13 @@
-"""BERT, an encoder with learned positions and post-norm blocks."""
+"""BERT, an encoder with learned positions and post-norm blocks, and the encoders that differ from it in options."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import PositiveFloat, PositiveInt
+from keras import ops
+from pydantic import Field, PositiveFloat, PositiveInt
 
-from tfattn.config.relations import Divides
+from tfattn.config.relations import AtMost, Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
+from tfattn.layers.relative_bias import RelativeBias
 from tfattn.models.encoder_stack import EncoderStack
 from tfattn.ops.activations import ACTIVATIONS
 
@@ -16,6 +18,14 @@ class Bert(EncoderStack):
     Its weights are made by the constructor, under names such as `bert/embeddings/token/embeddings` and
     `bert/block_0/attention/qkv/kernel`.
 
+    Published encoders that differ from BERT in options:
+
+        RoBERTa, XLM-R    num_segments: 1
+        DistilBERT        num_segments: 0
+        ELECTRA           embedding_dim, if it is smaller
+        ALBERT            embedding_dim: 128, num_distinct_blocks: 1
+        MPNet             num_segments: 0, position_buckets: 32
+
     Masks: padded positions never change the outputs at real positions.
 
     Args:
@@ -25,7 +35,12 @@ class Bert(EncoderStack):
         num_heads: attention heads of a block, a divisor of hidden_dim.
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
         max_sequence_length: the longest sequence in tokens, [CLS] and [SEP] included.
-        num_segments: the number of segment ids (a text pair has two).
+        num_segments: the number of segment ids (a text pair has two); 0 reads no segment ids.
+        embedding_dim: the width of the embeddings, which are projected to hidden_dim; by default hidden_dim.
+        num_distinct_blocks: the number of blocks with weights of their own; each computes an equal number of
+            consecutive layers. By default num_layers.
+        position_buckets: the number of ranges of distances between tokens; each head adds a learned number for each
+            range to the scores of attention, in all blocks. By default there are none.
         dropout: the fraction of embeddings and block outputs that is dropped in training.
         attention_dropout: the fraction of attention weights that is dropped in training; by default `dropout`.
         activation: the activation of the feed-forward networks: gelu (exact, as Hugging Face), gelu_approximate (by
@@ -33,7 +48,8 @@ class Bert(EncoderStack):
             geglu, swiglu.
         norm: "post" normalizes after each residual connection, as the original; "pre" before each sublayer, which
             trains deep stacks from scratch more easily.
-        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm", "layer_norm_no_bias" or "rms_norm"; or "none". "batch_norm" is refused, with the
+            reason.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which weights are initialized.
 
@@ -52,7 +68,9 @@ class Bert(EncoderStack):
         >>> bert({"token_ids": keras.ops.ones((1, 5), "int32")})["sequence_output"].shape
         TensorShape([1, 5, 8])
 
-    Source: Devlin et al. 2018, "BERT: pre-training of deep bidirectional Transformers for language understanding".
+    Source: Devlin et al. 2018, "BERT: pre-training of deep bidirectional Transformers for language understanding"; Liu
+    et al. 2019, "RoBERTa"; Conneau et al. 2020, "Unsupervised cross-lingual representation learning at scale" (XLM-R);
+    Sanh et al. 2019, "DistilBERT"; Clark et al. 2020, "ELECTRA"; Lan et al. 2020, "ALBERT"; Song et al. 2020, "MPNet".
     """
 
     def __init__(
@@ -64,7 +82,10 @@ class Bert(EncoderStack):
         num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
         intermediate_dim: PositiveInt,
         max_sequence_length: PositiveInt = 512,
-        num_segments: PositiveInt = 2,
+        num_segments: Annotated[int, Field(ge=0)] = 2,
+        embedding_dim: PositiveInt | None = None,
+        num_distinct_blocks: Annotated[PositiveInt | None, AtMost("num_layers")] = None,
+        position_buckets: Annotated[int, Field(ge=4, multiple_of=4)] | None = None,
         dropout: Rate = 0.1,
         attention_dropout: Rate | None = None,
         activation: Activation = "gelu",
@@ -84,12 +105,29 @@ class Bert(EncoderStack):
             dropout=dropout,
             layer_norm_epsilon=layer_norm_epsilon,
             initializer_range=initializer_range,
-            embeddings={"vocabulary_size": vocabulary_size, "num_segments": num_segments},
+            embeddings={
+                "vocabulary_size": vocabulary_size,
+                "num_segments": num_segments,
+                "embedding_dim": embedding_dim,
+            },
             blocks={
                 "intermediate_dim": intermediate_dim,
                 "activation": activation,
                 "rotary_base": None,
                 "attention_dropout": dropout if attention_dropout is None else attention_dropout,
             },
+            num_distinct_blocks=num_distinct_blocks,
+            position_bias=None
+            if position_buckets is None
+            else RelativeBias(
+                num_heads=num_heads,
+                num_buckets=position_buckets,
+                initializer_range=initializer_range,
+                name="position_bias",
+            ),
         )
         self.head_activation = activation if activation in ACTIVATIONS else "gelu"
+
+    def attention_bias(self, x: Any, training: bool = False) -> Any:
+        positions = ops.arange(ops.shape(x)[1])
+        return self.position_bias(positions, positions)

@@ -12,15 +12,15 @@ from tfattn.errors import ConfigError
 from tfattn.layers.bidirectional import BidirectionalLstm, check_halves
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
+from tfattn.layers.pooling import SegmentPooler
 from tfattn.layers.scalar_mix import ScalarMix
-from tfattn.layers.segment_pooler import SegmentPooler
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.models.elmo import Elmo
 from tfattn.ops.attention import scaled_dot_product_attention
 
 
 class Bilstm(Encoder):
-    """A stack of bidirectional LSTMs, each of which reads both directions of the layer below.
+    """A stack of bidirectional LSTMs; each reads both directions of the layer below.
 
     The constructor creates its weights, with names such as `bilstm/lstm_0/forward_kernel`; the weights of an ELMo keep
     their names.

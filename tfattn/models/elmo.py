@@ -12,7 +12,7 @@ from tfattn.errors import ConfigError
 from tfattn.layers.bidirectional import BidirectionalLstm, check_halves
 from tfattn.layers.character_words import BEYOND, CharacterWords
 from tfattn.layers.dropout import Dropout
-from tfattn.layers.segment_pooler import SegmentPooler
+from tfattn.layers.pooling import SegmentPooler
 from tfattn.models.contracts.encoder import DirectionalEncoder
 
 MAX_CHARACTERS = 50  # of a word
@@ -30,7 +30,7 @@ class Elmo(DirectionalEncoder):
     The initial state of every row is zero.
 
     Args:
-        hidden_dim: the width D of all outputs, an even number. Each direction, and the vectors of words, have the width
+        hidden_dim: the width D of all outputs, an even number. Each direction, and the word vectors, have the width
             P = D / 2.
         cell_dim: the number of cells of each LSTM, whose outputs are projected to P.
         num_layers: the number of LSTMs of each direction; all but the first have a residual connection.
@@ -49,7 +49,7 @@ class Elmo(DirectionalEncoder):
 
     Returns:
         a dictionary of `sequence_output` (B, T, D); `pooled_output` (B, D); and `hidden_states`, (B, T, D) each: the
-        vectors of words, repeated twice, and the outputs of each LSTM, forward and backward. The last of them is
+        word vectors, repeated twice, and the outputs of each LSTM, forward and backward. The last of them is
         `sequence_output`.
 
     Raises:
@@ -126,7 +126,7 @@ class Elmo(DirectionalEncoder):
         }
 
     def word_vectors(self, character_ids: Any) -> Any:
-        """Compute context-independent vectors of words: (N, 50) int -> (N, P)."""
+        """Compute context-independent word vectors: (N, 50) int -> (N, P)."""
         # Empty positions after the longest word change nothing beyond the width of the widest filter.
         used = ops.max(ops.sum(ops.cast((character_ids > 0) & (character_ids < BEYOND), "int32"), axis=1), initial=0)
         room = ops.minimum(used + max(width for width, _ in self.filters), ops.shape(character_ids)[1])

@@ -1,5 +1,6 @@
 """The stack of Transformer blocks that BERT and its variants share."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -8,7 +9,7 @@ from keras import ops
 from tfattn import features as feature_names
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
 from tfattn.layers.normalization import normalization_layer
-from tfattn.layers.pooler import Pooler
+from tfattn.layers.pooling import Pooler
 from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder import PretrainableEncoder
@@ -32,6 +33,13 @@ class EncoderStack(Attends, PretrainableEncoder):
         normalization, dropout, layer_norm_epsilon, initializer_range: arguments of all layers.
         embeddings: further arguments of Embeddings.
         blocks: further arguments of every TransformerBlock. With a `rotary_base` the blocks rotate queries and keys.
+        each_block: arguments of single blocks, which replace those in `blocks`; None for no differences.
+        num_distinct_blocks: the number of blocks with weights of their own. Each block computes an equal number of
+            consecutive layers; None for `num_layers`.
+        windows: for each layer the number of tokens on each side that a token sees, None for all tokens; None if every
+            layer sees all tokens.
+        position_bias: the layer of `attention_bias`; None for no bias. By default it is called with the embedded tokens
+            (B, T, D), and returns the `attention_bias` of all blocks, see MultiHeadAttention.
 
     Call arguments:
         features: `token_ids` (B, T) int; optional `padding_mask` (B, T) bool, True at real tokens, `segment_ids` (B, T)
@@ -58,6 +66,10 @@ class EncoderStack(Attends, PretrainableEncoder):
         initializer_range: float,
         embeddings: dict[str, Any],
         blocks: dict[str, Any],
+        each_block: Sequence[Mapping[str, Any]] | None = None,
+        num_distinct_blocks: int | None = None,
+        windows: Sequence[int | None] | None = None,
+        position_bias: keras.layers.Layer | None = None,
     ):
         super().__init__(name=name)
         self.hidden_dim = hidden_dim
@@ -68,6 +80,9 @@ class EncoderStack(Attends, PretrainableEncoder):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
         self.rotates = blocks["rotary_base"] is not None
+        self.windows = windows or [None] * num_layers
+        self.position_bias = position_bias
+        self.has_vectors = position_bias is None
         common = {"normalization": normalization, "dropout": dropout, "initializer_range": initializer_range}
         with self.name_scope():
             self.embeddings = Embeddings(
@@ -78,16 +93,10 @@ class EncoderStack(Attends, PretrainableEncoder):
                 **common,
                 **embeddings,
             )
+            options = {"num_heads": num_heads, "norm": norm, "epsilon": layer_norm_epsilon, **common, **blocks}
             self.blocks = [
-                TransformerBlock(
-                    num_heads=num_heads,
-                    norm=norm,
-                    epsilon=layer_norm_epsilon,
-                    name=f"block_{index}",
-                    **common,
-                    **blocks,
-                )
-                for index in range(num_layers)
+                TransformerBlock(name=f"block_{index}", **{**options, **(each_block[index] if each_block else {})})
+                for index in range(num_distinct_blocks or num_layers)
             ]
             # With pre-norm the output of the last block is not normalized.
             self.final_norm = (
@@ -95,8 +104,9 @@ class EncoderStack(Attends, PretrainableEncoder):
             )
             self.pooler = Pooler(initializer_range=initializer_range, name="pooler")
             self.embeddings.build((None, None))
-            for layer in (*self.blocks, *([self.final_norm] if self.final_norm else []), self.pooler):
-                layer.build((None, None, hidden_dim))
+            for layer in (self.position_bias, *self.blocks, self.final_norm, self.pooler):
+                if layer is not None:
+                    layer.build((None, None, hidden_dim))
         self.built = True
 
     @property
@@ -118,9 +128,15 @@ class EncoderStack(Attends, PretrainableEncoder):
             training=training,
         )
         mask = masks.bidirectional(features.get(feature_names.PADDING_MASK), sequence_ids)
+        length = ops.shape(token_ids)[1]
+        visible = {size: masks.combine(mask, masks.within(length, size)) for size in {*self.windows} - {None}}
+        bias = None if self.position_bias is None else self.attention_bias(x, training=training)
+        options = {"attention_bias": bias, "positions": positions, "training": training}
         hidden_states = [x]
-        for block in self.blocks:
-            x = block(x, attention_mask=mask, positions=positions, record=recorded(record, ENCODER), training=training)
+        for layer in range(self.num_layers):
+            block = self.blocks[layer * len(self.blocks) // self.num_layers]
+            seen = visible.get(self.windows[layer], mask)
+            x = block(x, attention_mask=seen, record=recorded(record, ENCODER), **options)
             hidden_states.append(x)
         if self.final_norm is not None:
             hidden_states[-1] = self.final_norm(x)
@@ -130,10 +146,16 @@ class EncoderStack(Attends, PretrainableEncoder):
             feature_names.HIDDEN_STATES: hidden_states,
         }
 
+    def attention_bias(self, x: Any, training: bool = False) -> Any:
+        """Compute the `attention_bias` of all blocks from the embedded tokens (B, T, D), by `position_bias`."""
+        return self.position_bias(x, training=training)
+
     def vectors_of(self, features: dict[str, Any]) -> Any:
         return self.token_embeddings(features[feature_names.TOKEN_IDS])
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         top = [*(self.final_norm.trainable_variables if self.final_norm else []), *self.pooler.trainable_variables]
-        below = [layer.trainable_variables for layer in (self.embeddings, *self.blocks)]
+        inputs = [*self.embeddings.trainable_variables]
+        inputs += self.position_bias.trainable_variables if self.position_bias else []
+        below = [inputs, *(block.trainable_variables for block in self.blocks)]
         return [*below, top] if top else below

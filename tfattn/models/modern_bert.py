@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from tfattn.config.relations import Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
@@ -14,7 +14,9 @@ from tfattn.ops.positions import BASE
 class ModernBert(EncoderStack):
     """A stack of pre-norm encoder blocks with gated feed-forward networks and rotary positions, without biases.
 
-    Each of these parts can be configured independently. The names of its weights are those of Bert.
+    Each of these parts can be configured independently. The names of its weights are those of Bert. The published
+    ModernBERT has `local_attention: 128`, `rotary_base: 160000`, `local_rotary_base: 10000`, `num_segments: 0`,
+    `normalization: layer_norm_no_bias`, `first_norm: false` and `head_bias: false`.
 
     Masks: padded positions never change the outputs at real positions; texts packed into a row do not see each other.
 
@@ -26,12 +28,20 @@ class ModernBert(EncoderStack):
         intermediate_dim: the width inside the feed-forward networks. A gated network has 1.5 times the weights of an
             ungated network of the same width: 8 / 3 of hidden_dim makes it as large as BERT's.
         max_sequence_length: the longest sequence in tokens, [CLS] and [SEP] included.
-        num_segments: the number of segment ids (a text pair has two).
+        num_segments: the number of segment ids (a text pair has two); 0 reads no segment ids.
+        local_attention: the number of neighbors that a token sees in local layers, half of them on each side; by
+            default every layer sees the whole text.
+        global_attention_every: with local attention, every n-th layer, from the first, sees the whole text.
+        rotary_base: the base of the angles of rotary positions; a larger base is for longer texts.
+        local_rotary_base: the base in local layers; by default rotary_base.
         activation: the gated geglu, swiglu, reglu or glu; or gelu, gelu_approximate, relu, relu_squared, silu (Swish),
             sigmoid, tanh.
         positions: "rotary" rotates queries and keys; "learned" adds a table's rows, as BERT does.
-        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm", "layer_norm_no_bias" or "rms_norm"; or "none". "batch_norm" is refused, with the
+            reason.
+        first_norm: whether the first block normalizes its input, although the embeddings are normalized.
         use_bias: whether the linear maps of the blocks add a learned vector.
+        head_bias: whether the dense layer of the masked language modeling head adds a learned vector.
         dropout: the fraction of embeddings and block outputs that is dropped in training.
         attention_dropout: the fraction of attention weights that is dropped in training.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
@@ -53,7 +63,8 @@ class ModernBert(EncoderStack):
         TensorShape([1, 5, 8])
 
     Source: Portes et al. 2023, "MosaicBERT"; Geiping and Goldstein 2022, "Cramming"; Warner et al. 2024, "Smarter,
-    better, faster, longer" (ModernBERT). Unlike these models it has segments, and every layer sees the whole text.
+    better, faster, longer" (ModernBERT). By default, unlike these models, it has segments, and every layer sees the
+    whole text.
     """
 
     head_activation = "gelu"
@@ -67,17 +78,27 @@ class ModernBert(EncoderStack):
         num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
         intermediate_dim: PositiveInt,
         max_sequence_length: PositiveInt = 512,
-        num_segments: PositiveInt = 2,
+        num_segments: Annotated[int, Field(ge=0)] = 2,
+        local_attention: Annotated[int, Field(ge=2)] | None = None,
+        global_attention_every: PositiveInt = 3,
+        rotary_base: PositiveFloat = BASE,
+        local_rotary_base: PositiveFloat | None = None,
         activation: Activation = "geglu",
         positions: Literal["rotary", "learned"] = "rotary",
         normalization: Normalization = "rms_norm",
+        first_norm: bool = True,
         use_bias: bool = False,
+        head_bias: bool = True,
         dropout: Rate = 0.0,
         attention_dropout: Rate = 0.0,
         layer_norm_epsilon: PositiveFloat = 1e-6,
         initializer_range: PositiveFloat = 0.02,
     ):
         check_heads(positions, hidden_dim, num_heads)
+        is_local = [bool(local_attention and layer % global_attention_every) for layer in range(num_layers)]
+        bases = {False: rotary_base, True: local_rotary_base or rotary_base}
+        differences = [{"rotary_base": bases[local]} if positions == "rotary" else {} for local in is_local]
+        differences[0] |= {} if first_norm else {"norm": "pre_feed_forward"}
         super().__init__(
             name="modern_bert",
             hidden_dim=hidden_dim,
@@ -93,8 +114,13 @@ class ModernBert(EncoderStack):
             blocks={
                 "intermediate_dim": intermediate_dim,
                 "activation": activation,
-                "rotary_base": BASE if positions == "rotary" else None,
+                "rotary_base": rotary_base if positions == "rotary" else None,
                 "use_bias": use_bias,
                 "attention_dropout": attention_dropout,
             },
+            each_block=differences,
+            windows=[local_attention // 2 if local else None for local in is_local],
         )
+        self.head_use_bias = head_bias
+        if normalization == "layer_norm_no_bias":
+            self.head_normalization = normalization

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 import keras
 from keras import ops
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
-from tfattn.config.relations import Divides
+from tfattn.config.relations import Below, Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
@@ -14,6 +14,7 @@ from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.key_value_cache import BeamCache
 from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.positions import Positions, check_heads
+from tfattn.layers.relative_bias import RelativeBias
 from tfattn.layers.token_tables import logits, token_tables
 from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
@@ -27,8 +28,10 @@ class Transformer(Attends, EncoderDecoder):
     """A stack of encoder blocks that reads the source, and a stack of decoder blocks that generates the target.
 
     The constructor creates its weights, with names such as `transformer/token/embeddings` and
-    `transformer/decoder_0/cross_attention/query/kernel`. Logits are products with the output embeddings, without a
-    bias.
+    `transformer/decoder_0/cross_attention/query/kernel`. Logits are products with the output embeddings.
+
+    With other options it is Marian (`positions: sinusoidal_halves`, `output_bias: true`), or T5 (`norm: pre`,
+    `normalization: rms_norm`, `positions: relative`, `use_bias: false`).
 
     Masks: padded positions never change the outputs at real positions. The padding of a source is masked, and the
     padding of a target is after all its tokens, which a causal decoder does not see.
@@ -38,20 +41,27 @@ class Transformer(Attends, EncoderDecoder):
         target_vocabulary_size: V, the number of target token ids; known from the preprocessing.
         hidden_dim: the width D of every position's vector.
         num_layers: the number of encoder blocks.
-        num_heads: attention heads of a block, a divisor of hidden_dim.
+        num_heads: attention heads of a block, a divisor of hidden_dim unless `head_dim` is given.
+        head_dim: the width of a head; by default hidden_dim divided by num_heads.
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
         decoder_layers: the number of decoder blocks; by default `num_layers`.
         max_sequence_length: the longest source and the longest target in tokens, start and end included.
         dropout: the fraction of embeddings and block outputs that is dropped in training.
         attention_dropout: the fraction of attention weights that is dropped in training.
         activation: the activation of the feed-forward networks: relu (the original), gelu (exact), gelu_approximate (by
-            tanh); or relu_squared, silu (Swish), sigmoid, tanh; or the gated glu, reglu, geglu, swiglu.
+            tanh); or relu_squared, silu (Swish), sigmoid, tanh; or the gated glu, reglu, geglu, geglu_approximate,
+            swiglu.
         norm: "post" normalizes after each residual connection, as the original; "pre" before each sublayer, which
             trains deep stacks more easily.
-        positions: "sinusoidal" (the original) adds sines and cosines, "learned" a table's rows, "rotary" rotates the
-            queries and keys of self-attention.
+        positions: "sinusoidal" (the original) adds sines and cosines in turn, "sinusoidal_halves" all sines before all
+            cosines, "learned" a table's rows; "rotary" rotates the queries and keys of self-attention, and "relative"
+            adds a learned number for each range of distances to its scores.
+        position_buckets: the number of ranges of relative positions, see RelativeBias.
+        max_relative_positions: the distance from which on all distances are in the same range.
         share_embeddings: which token embeddings are shared: "all" (source, target and output; the preprocessing has a
-            joint vocabulary), "target" (target and output) or "none".
+            joint vocabulary), "target" (target and output), "inputs" (source and target) or "none".
+        output_bias: whether the logits have a learned bias.
+        use_bias: whether the linear maps of the blocks add a learned vector.
         normalization: "layer_norm" (the original) or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which kernels are initialized; by default Glorot uniform (Glorot
@@ -65,8 +75,8 @@ class Transformer(Attends, EncoderDecoder):
         a dictionary of `logits` (B, T - 1, V) in the model's compute type.
 
     Raises:
-        ConfigError: heads of rotary positions have an odd width, or all embeddings are shared by vocabularies of
-            different sizes.
+        ConfigError: heads of rotary positions have an odd width, or embeddings are shared by vocabularies of different
+            sizes.
 
     Example:
         >>> sizes = {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 32}
@@ -75,7 +85,9 @@ class Transformer(Attends, EncoderDecoder):
         >>> model({"token_ids": ids, "padding_mask": ids > 0, "target_ids": ids})["logits"].shape
         TensorShape([1, 4, 90])
 
-    Source: Vaswani et al. 2017, "Attention is all you need". The alignment of `step` is the mean over the heads of the
+    Source: Vaswani et al. 2017, "Attention is all you need"; Junczys-Dowmunt et al. 2018, "Marian: fast neural machine
+    translation in C++"; Raffel et al. 2020, "Exploring the limits of transfer learning with a unified text-to-text
+    Transformer". The alignment of `step` is the mean over the heads of the
     block below the last, which Garg et al. 2019, "Jointly learning to align and translate with Transformer models",
     found to align best.
     """
@@ -87,7 +99,8 @@ class Transformer(Attends, EncoderDecoder):
         target_vocabulary_size: Size[int],
         hidden_dim: PositiveInt,
         num_layers: Depth,
-        num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
+        num_heads: Annotated[PositiveInt, Divides("hidden_dim", unless="head_dim")],
+        head_dim: PositiveInt | None = None,
         intermediate_dim: PositiveInt,
         decoder_layers: Depth | None = None,
         max_sequence_length: PositiveInt = 256,
@@ -96,8 +109,12 @@ class Transformer(Attends, EncoderDecoder):
         activation: Activation = "relu",
         norm: Literal["post", "pre"] = "post",
         normalization: Normalization = "layer_norm",
-        positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
-        share_embeddings: Literal["all", "target", "none"] = "target",
+        positions: Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "relative"] = "sinusoidal",
+        position_buckets: Annotated[int, Field(ge=4, multiple_of=4), Below("max_relative_positions")] = 32,
+        max_relative_positions: PositiveInt = 128,
+        share_embeddings: Literal["all", "target", "inputs", "none"] = "target",
+        output_bias: bool = False,
+        use_bias: bool = True,
         layer_norm_epsilon: PositiveFloat = 1e-6,
         initializer_range: PositiveFloat | None = None,
     ):
@@ -111,9 +128,10 @@ class Transformer(Attends, EncoderDecoder):
         self.max_sequence_length = max_sequence_length
         self.norm = norm
         self.positions = positions
+        self.has_vectors = positions != "relative"
         self.share_embeddings = share_embeddings
         self.layer_norm_epsilon = layer_norm_epsilon
-        check_heads(positions, hidden_dim, num_heads)
+        check_heads(positions, hidden_dim, num_heads, head_dim)
         with self.name_scope():
             self.source_token, self.target_token, self.output_token = token_tables(
                 hidden_dim,
@@ -130,12 +148,28 @@ class Transformer(Attends, EncoderDecoder):
                 )
                 for side in ("source", "target")
             )
+            ranged = {} if initializer_range is None else {"initializer_range": initializer_range}
+            self.source_bias, self.target_bias = (
+                RelativeBias(
+                    num_heads=num_heads,
+                    is_causal=side == "target",
+                    num_buckets=position_buckets,
+                    max_distance=max_relative_positions,
+                    name=f"{side}_bias",
+                    **ranged,
+                )
+                if positions == "relative"
+                else None
+                for side in ("source", "target")
+            )
             common = {
                 "num_heads": num_heads,
+                "head_dim": head_dim,
                 "intermediate_dim": intermediate_dim,
                 "dropout": dropout,
                 "attention_dropout": attention_dropout,
                 "activation": activation,
+                "use_bias": use_bias,
                 "norm": norm,
                 "normalization": normalization,
                 "epsilon": layer_norm_epsilon,
@@ -153,6 +187,13 @@ class Transformer(Attends, EncoderDecoder):
             layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
             for layer in layers:
                 layer.build((None, None, hidden_dim))
+            for bias in self._biases:
+                bias.build()
+            self.output_bias = (
+                self.add_weight(name="output_bias", shape=(target_vocabulary_size,), initializer="zeros")
+                if output_bias
+                else None
+            )
         self.built = True
 
     @property
@@ -166,10 +207,11 @@ class Transformer(Attends, EncoderDecoder):
         target_ids = features[TARGET_IDS][:, :-1]
         indices = ops.arange(ops.shape(target_ids)[1])
         x = self.target_positions(self.target_token(target_ids), indices, training=training)
-        common = self._common(memory, indices)
+        bias = None if self.target_bias is None else self.target_bias(indices, indices)
+        common = {**self._common(memory, indices), "attention_bias": bias}
         for index, block in enumerate(self.decoder):
             x = block(x, _layer_memory(memory, index), **common, record=record, training=training)
-        return {LOGITS: logits(self._normalized(x), self.output_token)}
+        return {LOGITS: self._logits(x)}
 
     def encode(
         self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
@@ -183,7 +225,9 @@ class Transformer(Attends, EncoderDecoder):
         token_ids, padding_mask = features[TOKEN_IDS], ops.cast(features[PADDING_MASK], "bool")
         indices = ops.arange(ops.shape(token_ids)[1])
         x = self.source_positions(self.token_vectors(features), indices, training=training)
-        options = {"attention_mask": masks.padding(padding_mask), "positions": self._rotary_positions(indices)}
+        bias = None if self.source_bias is None else self.source_bias(indices, indices)
+        mask, positions = masks.padding(padding_mask), self._rotary_positions(indices)
+        options = {"attention_mask": mask, "attention_bias": bias, "positions": positions}
         for block in self.encoder:
             x = block(x, **options, record=recorded(record, ENCODER), training=training)
         if self.final_norms:
@@ -210,6 +254,10 @@ class Transformer(Attends, EncoderDecoder):
         own = ops.arange(origins.shape[1], dtype="int32")[:, None]
         origins = ops.where(ops.arange(ops.shape(origins)[2], dtype="int32") == indices, own, origins)
         common = {**self._common(memory, indices), "beam_mask": masks.continued(origins, index)}
+        if self.target_bias is not None:
+            bias = self.target_bias(indices, ops.arange(ops.shape(origins)[2], dtype="int32"))
+            # The keys of all W beams of a row: (1, H, 1, S) -> (1, H, 1, W S).
+            common["attention_bias"] = ops.tile(bias, (1, 1, 1, origins.shape[1]))
         x = self.target_positions(self.target_token(token_ids[:, None]), indices)
         aligning = max(len(self.decoder) - 2, 0)
         new_caches = []
@@ -225,9 +273,9 @@ class Transformer(Attends, EncoderDecoder):
             if layer == aligning:
                 alignment = ops.sum(ops.cast(weights[:, :, 0], "float32"), axis=1)  # (B W, H, 1, S) -> (B W, S)
         # In half precision many logits would be equal, and the choice between them arbitrary.
-        x = ops.cast(self._normalized(x)[:, 0], "float32")
+        x = self._logits(x, dtype="float32")[:, 0]
         alignment = alignment / ops.sum(alignment, axis=-1, keepdims=True)
-        return logits(x, self.output_token), (tuple(new_caches), origins), alignment
+        return x, (tuple(new_caches), origins), alignment
 
     def reorder(self, state: Any, beams: Any) -> Any:
         """Reorder the origins; the caches do not change."""
@@ -242,13 +290,19 @@ class Transformer(Attends, EncoderDecoder):
         encoder_norm, decoder_norm = ([norm] for norm in self.final_norms) if self.final_norms else ([], [])
         top = decoder_norm + ([] if self.output_token is self.target_token else [self.output_token])
         stages = [
-            [*tables, self.source_positions, self.target_positions],
+            [*tables, self.source_positions, self.target_positions, *self._biases],
             *([block] for block in self.encoder),
             encoder_norm,
             *([block] for block in self.decoder),
             top,
         ]
-        return [[variable for layer in stage for variable in layer.trainable_variables] for stage in stages if stage]
+        groups = [[variable for layer in stage for variable in layer.trainable_variables] for stage in stages if stage]
+        return groups if self.output_bias is None else [*groups[:-1], [*groups[-1], self.output_bias]]
+
+    @property
+    def _biases(self) -> list[RelativeBias]:
+        """Return the biases of relative positions, if there are any."""
+        return [bias for bias in (self.source_bias, self.target_bias) if bias is not None]
 
     def _rotary_positions(self, indices: Any) -> Any:
         return indices if self.positions == "rotary" else None
@@ -257,8 +311,10 @@ class Transformer(Attends, EncoderDecoder):
         """Return the arguments that all decoder blocks share."""
         return {"source_mask": masks.padding(memory[PADDING_MASK]), "positions": self._rotary_positions(indices)}
 
-    def _normalized(self, x: Any) -> Any:
-        return self.final_norms[1](x) if self.final_norms else x
+    def _logits(self, x: Any, dtype: str | None = None) -> Any:
+        """Compute the logits of outputs of the last block, in their type unless another is given."""
+        x = self.final_norms[1](x) if self.final_norms else x
+        return logits(x if dtype is None else ops.cast(x, dtype), self.output_token, self.output_bias)
 
 
 def _layer_memory(memory: dict[str, Any], index: int) -> tuple[Any, Any]:

@@ -4,17 +4,17 @@ from typing import Annotated, Any, Literal
 
 import keras
 from keras import ops
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from tfattn import features as feature_names
-from tfattn.config.relations import Divides, InsteadOf
+from tfattn.config.relations import Divides, InsteadOf, OnlyWith
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
 from tfattn.errors import ConfigError
-from tfattn.layers.attention_pooling import AttentionPooling
 from tfattn.layers.column_tokens import ClassToken
 from tfattn.layers.grid_positions import GridPositions
-from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens
+from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens, RegisterTokens
 from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.pooling import AttentionPooling
 from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.image_encoder import ImageEncoder
@@ -27,9 +27,10 @@ CHANNELS = 3
 class Vit(Attends, ImageEncoder):
     """A stack of pre-norm encoder blocks over the patches of an image, by default with a class token before them.
 
-    With `num_convolutions` instead of `patch_size` and pooling by attention it is a Compact Convolutional Transformer.
-    The constructor creates its weights, with names such as `vit/tokens/projection/kernel`,
-    `vit/positions/position/embeddings` and `vit/block_0/attention/qkv/kernel`.
+    With `num_convolutions` instead of `patch_size` and pooling by attention it is a Compact Convolutional Transformer,
+    with a `distillation_token` a DeiT, with `layer_scale` and `num_registers` a DINOv2. The constructor creates its
+    weights, with names such as `vit/tokens/projection/kernel`, `vit/positions/position/embeddings` and
+    `vit/block_0/attention/qkv/kernel`.
 
     Masks: none; an image has all its patches.
 
@@ -45,6 +46,8 @@ class Vit(Attends, ImageEncoder):
         intermediate_dim: the width inside the feed-forward networks, usually 4 * hidden_dim.
         pooling: how an image is pooled into a vector: the "class_token", the "mean" of its tokens, or their mean
             weighted by "attention".
+        distillation_token: whether a second learned vector is after the class token, with its own position.
+        num_registers: the number of learned vectors without position after the class token.
         positions: "learned" adds a vector for each token, "sinusoidal" sines and cosines of its row and column, "none"
             has no positions.
         activation: gelu (exact), gelu_approximate (by tanh), relu, relu_squared, silu (Swish), sigmoid, tanh; or the
@@ -55,6 +58,8 @@ class Vit(Attends, ImageEncoder):
         attention_dropout: the fraction of attention weights that is dropped in training.
         stochastic_depth: the fraction of images that skip the last block in training; it increases linearly from 0 at
             the first block.
+        layer_scale: the initial value of learned scales of the components of both results of a block; by default there
+            are none.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which weights are initialized.
         pixel_mean: the means of red, green and blue, subtracted from pixels between 0 and 1.
@@ -80,7 +85,7 @@ class Vit(Attends, ImageEncoder):
 
     Source: Dosovitskiy et al. 2021, "An image is worth 16 x 16 words: Transformers for image recognition at scale";
     convolutional tokens and pooling by attention: Hassani et al. 2021, "Escaping the big data paradigm with compact
-    Transformers".
+    Transformers"; Touvron et al. 2021, "Training data-efficient image Transformers"; Oquab et al. 2024, "DINOv2".
     """
 
     def __init__(
@@ -96,6 +101,8 @@ class Vit(Attends, ImageEncoder):
         num_heads: Annotated[PositiveInt, Divides("hidden_dim")],
         intermediate_dim: PositiveInt,
         pooling: Literal["class_token", "mean", "attention"] = "class_token",
+        distillation_token: Annotated[bool, OnlyWith("pooling", values=("class_token",))] = False,
+        num_registers: Annotated[NonNegativeInt, OnlyWith("pooling", values=("class_token",))] = 0,
         positions: Literal["learned", "sinusoidal", "none"] = "learned",
         activation: Activation = "gelu",
         normalization: Normalization = "layer_norm",
@@ -103,6 +110,7 @@ class Vit(Attends, ImageEncoder):
         dropout: Rate = 0.0,
         attention_dropout: Rate = 0.0,
         stochastic_depth: Rate = 0.0,
+        layer_scale: PositiveFloat | None = None,
         layer_norm_epsilon: PositiveFloat = 1e-6,
         initializer_range: PositiveFloat = 0.02,
         pixel_mean: Annotated[list[float], Field(min_length=3, max_length=3)] = (0.5, 0.5, 0.5),
@@ -121,7 +129,8 @@ class Vit(Attends, ImageEncoder):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.pixel_mean = pixel_mean
         self.pixel_deviation = pixel_deviation
-        self.num_prefix_tokens = 1 if pooling == "class_token" else 0
+        self.num_positioned_prefix_tokens = (1 + distillation_token) if pooling == "class_token" else 0
+        self.num_prefix_tokens = self.num_positioned_prefix_tokens + num_registers
         self._check()
         with self.name_scope():
             height, width = self.sides
@@ -138,10 +147,13 @@ class Vit(Attends, ImageEncoder):
                 )
             )
             self.patch_grid = self.tokens.grid(height, width)
+            self.registers = RegisterTokens(count=num_registers, name="registers", **ranged) if num_registers else None
+            self.distillation_token = ClassToken(name="distillation_token") if distillation_token else None
             self.class_token = ClassToken(name="class_token") if self.num_prefix_tokens else None
             self.grid_positions = GridPositions(
                 grid=self.patch_grid,
-                num_prefix_tokens=self.num_prefix_tokens,
+                num_prefix_tokens=self.num_positioned_prefix_tokens,
+                num_registers=num_registers,
                 positions=positions,
                 dropout=dropout,
                 name="positions",
@@ -158,6 +170,7 @@ class Vit(Attends, ImageEncoder):
                     dropout=dropout,
                     attention_dropout=attention_dropout,
                     stochastic_depth=stochastic_depth * index / max(num_layers - 1, 1),
+                    layer_scale=layer_scale,
                     epsilon=layer_norm_epsilon,
                     name=f"block_{index}",
                     **ranged,
@@ -169,10 +182,17 @@ class Vit(Attends, ImageEncoder):
                 AttentionPooling(name="pooling", dtype="float32", **ranged) if pooling == "attention" else None
             )
             self.tokens.build((None, height, width, CHANNELS))
-            for layer in (self.class_token, self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling):
+            layers = (self.grid_positions, *self.blocks, self.final_norm, self.attention_pooling)
+            for layer in (*self._prefixes, *layers):
                 if layer is not None:
                     layer.build((None, None, hidden_dim))
         self.built = True
+
+    @property
+    def _prefixes(self) -> list[keras.layers.Layer]:
+        """Return the layers that prepend tokens, the last token first."""
+        prefixes = (self.registers, self.distillation_token, self.class_token)
+        return [layer for layer in prefixes if layer is not None]
 
     @property
     def sides(self) -> tuple[int, int]:
@@ -189,8 +209,8 @@ class Vit(Attends, ImageEncoder):
         hidden_states = [self.grid_positions(self.token_vectors(features), training=training)]
         layer_record = recorded(record, ENCODER)
         for block in self.blocks:
-            is_prefix_only = only_pooled and self.num_prefix_tokens and block is self.blocks[-1]
-            num_queries = self.num_prefix_tokens if is_prefix_only else None
+            is_class_only = only_pooled and self.class_token is not None and block is self.blocks[-1]
+            num_queries = 1 if is_class_only else None
             x = block(hidden_states[-1], num_queries=num_queries, record=layer_record, training=training)
             hidden_states.append(x)
         hidden_states[-1] = self.final_norm(hidden_states[-1])
@@ -205,7 +225,9 @@ class Vit(Attends, ImageEncoder):
 
     def vectors_of(self, features: dict[str, Any]) -> Any:
         x = self.tokens(self._scaled(features[feature_names.IMAGES]))
-        return x if self.class_token is None else self.class_token(x)
+        for prefix in self._prefixes:
+            x = prefix(x)
+        return x
 
     def _scaled(self, images: Any) -> Any:
         """Scale the pixels in float32, and check the size of the images."""
@@ -224,18 +246,18 @@ class Vit(Attends, ImageEncoder):
     def _pooled(self, x: Any) -> Any:
         if self.attention_pooling is not None:
             return self.attention_pooling(x)
-        return pooled(x, by="cls" if self.num_prefix_tokens else "mean")
+        return pooled(x, by="mean" if self.class_token is None else "cls")
 
     def pooled_fractions(self, outputs: dict[str, Any]) -> Any:
         x = outputs[feature_names.SEQUENCE_OUTPUT]
         if self.attention_pooling is not None:
             return self.attention_pooling.fractions(x)
         size = x.shape[1]
-        weights = ops.eye(size)[0] if self.num_prefix_tokens else ops.ones(size) / size
+        weights = ops.ones(size) / size if self.class_token is None else ops.eye(size)[0]
         return ops.broadcast_to(weights, (ops.shape(x)[0], size))
 
     def depth_groups(self) -> list[list[keras.Variable]]:
-        below = [layer for layer in (self.tokens, self.class_token, self.grid_positions) if layer is not None]
+        below = [self.tokens, *self._prefixes, self.grid_positions]
         above = [layer for layer in (self.final_norm, self.attention_pooling) if layer is not None]
         tokens, top = ([v for layer in layers for v in layer.trainable_variables] for layers in (below, above))
         return [tokens, *(block.trainable_variables for block in self.blocks), top]

@@ -26,8 +26,9 @@ def gelu(x: Any) -> Any:
     Source: Hendrycks and Gimpel 2016, "Gaussian error linear units", section 2.
     """
     wide = ops.cast(x, "float32")
-    # By erf; TensorFlow's own GELU uses erfc, which takes three times as long.
-    return ops.cast(wide * (0.5 * (1.0 + ops.erf(wide * math.sqrt(0.5)))), x.dtype)
+    # By erf; TensorFlow's own GELU uses erfc, which takes three times as long. The converter of LiteRT recognizes this
+    # order of the factors as its GELU; it has no erf.
+    return ops.cast((0.5 * wide) * (1.0 + ops.erf(wide * math.sqrt(0.5))), x.dtype)
 
 
 def gelu_approximate(x: Any) -> Any:
@@ -77,6 +78,15 @@ def geglu(x: Any) -> Any:
     return gelu(gate) * value
 
 
+def geglu_approximate(x: Any) -> Any:
+    """Return GELU(a) b, as `geglu`, with the GELU of `gelu_approximate`.
+
+    Source: Gemma team 2024, "Gemma".
+    """
+    gate, value = ops.split(x, 2, axis=-1)
+    return gelu_approximate(gate) * value
+
+
 def swiglu(x: Any) -> Any:
     """Return a sigmoid(a) b of the halves a and b of the last axis: (..., 2 F) -> (..., F).
 
@@ -96,4 +106,10 @@ ACTIVATIONS = {
     "tanh": ops.tanh,
 }
 # The last axis of their input is twice as wide as that of their output.
-GATED_ACTIVATIONS = {"glu": glu, "reglu": reglu, "geglu": geglu, "swiglu": swiglu}
+GATED_ACTIVATIONS = {
+    "glu": glu,
+    "reglu": reglu,
+    "geglu": geglu,
+    "geglu_approximate": geglu_approximate,
+    "swiglu": swiglu,
+}

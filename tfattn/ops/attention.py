@@ -4,6 +4,7 @@ Scaled dot-product attention over heads is a single function. Recurrent models h
 and keys without heads, and `attend` computes weights and means from any scores; these compute in float32.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,9 +19,11 @@ def scaled_dot_product_attention(
     *,
     mask: Any = None,
     bias: Any = None,
+    scale: float | None = None,
+    soft_cap: float | None = None,
     dropout: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Compute softmax(query key' / sqrt(K) + bias) value for each head.
+    """Compute softmax(scale query key' + bias) value for each head.
 
     A query that may see no key gets a finite but meaningless result, which the caller must ignore.
 
@@ -30,10 +33,12 @@ def scaled_dot_product_attention(
         value: (B, H, S, K).
         mask: bool, broadcasts to (B, H, T, S), True where a query may see a key; None for no mask.
         bias: added to the scores, broadcasts to (B, H, T, S), such as the distances of ALiBi; None for no bias.
+        scale: the factor of the products of queries and keys; None for 1 / sqrt(K).
+        soft_cap: c, the bound of the scaled products, c tanh(products / c); None for no bound.
         dropout: applied to the attention weights before they are used; None for no dropout.
 
     Returns:
-        the means (B, H, T, K) and the attention weights (B, H, T, S), each row of which sums to 1.
+        the means (B, H, T, K) and the attention weights (B, H, T, S), whose rows sum to 1.
 
     Example:
         >>> x = keras.random.normal((2, 4, 5, 8))
@@ -41,9 +46,10 @@ def scaled_dot_product_attention(
         >>> means.shape
         TensorShape([2, 4, 5, 8])
 
-    Source: Vaswani et al. 2017, "Attention is all you need", eq. 1.
+    Source: Vaswani et al. 2017, "Attention is all you need", eq. 1; the soft cap: Gemma team 2024, "Gemma 2".
     """
-    return attention_to_parts(query, [(key, value)], mask=mask, bias=bias, dropout=dropout)
+    options = {"mask": mask, "bias": bias, "scale": scale, "soft_cap": soft_cap, "dropout": dropout}
+    return attention_to_parts(query, [(key, value)], **options)
 
 
 def attention_to_parts(
@@ -52,12 +58,14 @@ def attention_to_parts(
     *,
     mask: Any = None,
     bias: Any = None,
+    scale: float | None = None,
+    soft_cap: float | None = None,
     dropout: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
     """Compute `scaled_dot_product_attention` for keys and values in several parts, without concatenating the parts.
 
     Args:
-        query, bias, dropout: as `scaled_dot_product_attention`.
+        query, bias, scale, soft_cap, dropout: as `scaled_dot_product_attention`.
         parts: keys and values (B, H, S, K) each, of different S.
         mask: as `scaled_dot_product_attention`, S being the total of all parts.
 
@@ -70,9 +78,11 @@ def attention_to_parts(
         TensorShape([2, 4, 5, 8])
     """
     # The query is scaled instead of the scores: it is smaller, and sums in half precision do not overflow.
-    query = query * ops.cast(query.shape[-1] ** -0.5, query.dtype)
+    query = query * ops.cast(query.shape[-1] ** -0.5 if scale is None else scale, query.dtype)
     scores = [ops.matmul(query, ops.swapaxes(key, -1, -2)) for key, _ in parts]
     scores = scores[0] if len(parts) == 1 else ops.concatenate(scores, axis=-1)  # (B, H, T, S)
+    if soft_cap is not None:
+        scores = ops.tanh(scores / soft_cap) * soft_cap
     if bias is not None:
         scores = scores + ops.cast(bias, scores.dtype)
     if mask is not None:
@@ -90,6 +100,43 @@ def attention_to_parts(
         end = start + ops.shape(key)[2]
         means, start = means + ops.matmul(used[..., start:end], value), end
     return means, weights
+
+
+def attention_with_biases(
+    query: Any,
+    parts: Sequence[tuple[Any, Any]],
+    biases: Sequence[Any],
+    *,
+    scale: float | None = None,
+    soft_cap: float | None = None,
+) -> Any:
+    """Compute the means of `attention_to_parts`, with a bias for each part instead of a mask.
+
+    The scores of the parts are never concatenated, so that no slice depends on their lengths: LiteRT computes slices of
+    unknown sizes outside of its fast kernels.
+
+    Args:
+        query, parts, scale, soft_cap: as `attention_to_parts`.
+        biases: added to the scores of a part, broadcasts to (B, H, T, S); a large negative number hides a key. Each
+            query must see a key.
+
+    Returns:
+        (B, H, T, K).
+
+    Example:
+        >>> x = keras.random.normal((1, 2, 3, 4))
+        >>> attention_with_biases(x, [(x, x), (x, x)], [0.0, 0.0]).shape
+        TensorShape([1, 2, 3, 4])
+    """
+    query = query * ops.cast(query.shape[-1] ** -0.5 if scale is None else scale, query.dtype)
+    scores = [ops.matmul(query, ops.swapaxes(key, -1, -2)) for key, _ in parts]
+    if soft_cap is not None:
+        scores = [ops.tanh(part / soft_cap) * soft_cap for part in scores]
+    scores = [part + bias for part, bias in zip(scores, biases, strict=True)]
+    largest = functools.reduce(ops.maximum, [ops.max(part, axis=-1, keepdims=True) for part in scores])
+    weights = [ops.exp(part - largest) for part in scores]
+    means = sum(ops.matmul(part, value) for part, (_, value) in zip(weights, parts, strict=True))
+    return means / sum(ops.sum(part, axis=-1, keepdims=True) for part in weights)
 
 
 def dot_scores(query: Any, key: Any) -> Any:

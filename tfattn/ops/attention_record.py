@@ -8,7 +8,8 @@ from keras import ops
 # The parts of a model: self-attention of an encoder or of a decoder, and cross-attention from decoder to encoder.
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 
-Record = Callable[[Any, Any, Any], None]  # takes the weights (B, H, T, S), queries (B, H, T, K) and keys (B, H, S, K)
+# Takes the weights (B, H, T, S); and the queries (B, H, T, K) and keys (B, H, S, K) if they determine the weights.
+Record = Callable[..., None]
 
 
 class Attention(NamedTuple):

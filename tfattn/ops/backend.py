@@ -10,8 +10,8 @@ from keras import ops
 def inferred(x: Any) -> tuple[Any, ...]:
     """Return the shape of a tensor for `ops.reshape`, with few operations.
 
-    If only the first size is not static, it is -1, which reshaping infers: a graph then needs no operations that
-    compute shapes. A token-by-token decoder would otherwise have such operations in each layer.
+    If a single size is not static, it is -1, which reshaping infers: a graph then needs no operations that compute
+    shapes. A token-by-token decoder would otherwise have such operations in each layer.
 
     Args:
         x: (B, ...).
@@ -20,9 +20,10 @@ def inferred(x: Any) -> tuple[Any, ...]:
         >>> inferred(ops.ones((2, 3)))
         (2, 3)
     """
-    first, *others = x.shape
+    shape = tuple(x.shape)
     # The size of an empty tensor cannot be inferred.
-    return (-1, *others) if first is None and all(others) else tuple(ops.shape(x))
+    is_inferable = shape.count(None) == 1 and 0 not in shape
+    return tuple(-1 if size is None else size for size in shape) if is_inferable else tuple(ops.shape(x))
 
 
 def embedding_lookup(table: keras.Variable, ids: Any) -> Any:
@@ -38,8 +39,10 @@ def embedding_lookup(table: keras.Variable, ids: Any) -> Any:
     """
     try:
         return table.value.sparse_read(ids)
-    except AttributeError:  # mirrored variables, and arrays of other backends
-        return ops.take(table, ids, axis=0)
+    except AttributeError:  # mirrored variables, tensors in their place, and arrays of other backends
+        # A flat list, as LiteRT takes it.
+        rows = ops.take(table, ops.reshape(ids, (-1,)), axis=0)
+        return ops.reshape(rows, (*inferred(ids), table.shape[-1]))
 
 
 def scatter_add(x: Any, rows: Any, values: Any) -> Any:

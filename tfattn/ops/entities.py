@@ -1,7 +1,7 @@
 """Entities as runs of labelled words, and the counts of equal entities of two labellings.
 
 Labels are IOB2 tags: 0 is O, 2 k + 1 is B of type k, 2 k + 2 is I. Invalid sequences are read as by conlleval and
-seqeval: an I that does not continue an entity begins an entity.
+seqeval: an I that does not continue an entity starts an entity.
 """
 
 from typing import Any

@@ -63,6 +63,34 @@ def causal(num_queries: Any, num_keys: Any, offset: Any = 0) -> Any:
     return (queries[:, None] >= keys[None, :])[None, None]
 
 
+def within(length: Any, distance: int) -> Any:
+    """Hide keys that are more than `distance` positions before or after the query.
+
+    Args:
+        length: T, a number or a scalar tensor.
+        distance: the number of visible positions on each side.
+
+    Returns:
+        (1, 1, T, T) bool.
+    """
+    positions = ops.arange(length, dtype="int32")
+    return (ops.abs(positions[:, None] - positions[None, :]) <= distance)[None, None]
+
+
+def window(query_positions: Any, key_positions: Any, size: int) -> Any:
+    """Hide keys that are `size` or more positions before the query; later keys are not hidden.
+
+    Args:
+        query_positions: (B, T) int, or (1, T) if the positions of all rows are equal.
+        key_positions: (B, S) int, or (1, S).
+        size: the number of visible positions, the query's own position included.
+
+    Returns:
+        (B, 1, T, S) bool.
+    """
+    return (query_positions[:, :, None] - key_positions[:, None, :] < size)[:, None]
+
+
 def continued(origins: Any, index: Any) -> Any:
     """Let each beam see the positions that it continues, in key/value caches that are never reordered.
 

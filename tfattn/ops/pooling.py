@@ -46,9 +46,20 @@ def largest(x: Any, mask: Any) -> Any:
     return ops.where(ops.any(mask, axis=1), found, ops.zeros_like(found))
 
 
-def pooled(x: Any, padding_mask: Any = None, *, by: Literal["cls", "mean"]) -> Any:
-    """Pool each sequence into one vector, in float32, by its first token or its mean: (B, T, D) -> (B, D)."""
-    return ops.cast(first(x), "float32") if by == "cls" else mean(x, padding_mask)
+def pooled(x: Any, padding_mask: Any = None, *, by: Literal["cls", "mean", "max"]) -> Any:
+    """Pool each sequence into one vector, in float32: (B, T, D) -> (B, D).
+
+    Args:
+        x: (B, T, D).
+        padding_mask: (B, T), True (or not 0) at real tokens; None if all are real.
+        by: the vector of the first token, the mean of all tokens, or the maximum of each component.
+    """
+    if by == "mean":
+        return mean(x, padding_mask)
+    x = ops.cast(x, "float32")
+    if by == "cls":
+        return first(x)
+    return largest(x, ops.ones(ops.shape(x)[:2], "bool") if padding_mask is None else padding_mask)
 
 
 def mean_by_row(x: Any, rows: Any, num_rows: Any) -> Any:

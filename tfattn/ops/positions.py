@@ -4,22 +4,25 @@ Both use the angles p / base^(2 i / D) of a position p, i = 0, 1, ... The angles
 there is no maximum sequence length.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from keras import ops
 
-BASE = 10000.0  # of both papers; models for long texts use a larger base
+from tfattn.ops.rotary_rates import BASE, wave_rates
 
 
-def sinusoidal(positions: Any, width: int) -> Any:
+def sinusoidal(positions: Any, width: int, *, interleaved: bool = True) -> Any:
     """Encode positions by sines and cosines of different frequencies.
 
     Args:
         positions: (...) int.
         width: D, the width of each encoding.
+        interleaved: whether components 2 i and 2 i + 1 are sine and cosine of the same angle, as in the paper. Else all
+            sines are before all cosines, as in the code of the paper and in Marian.
 
     Returns:
-        (..., D) float32 between -1 and 1; components 2 i and 2 i + 1 are sine and cosine of the same angle.
+        (..., D) float32 between -1 and 1.
 
     Example:
         >>> sinusoidal(ops.arange(5), 8).shape
@@ -27,7 +30,9 @@ def sinusoidal(positions: Any, width: int) -> Any:
 
     Source: Vaswani et al. 2017, "Attention is all you need", section 3.5.
     """
-    angles = _angles(positions, width, BASE)
+    angles = _angles(positions, wave_rates(width, BASE))
+    if not interleaved:
+        return ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)[..., :width]
     pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # (..., D / 2, 2)
     return ops.reshape(pairs, (*ops.shape(positions), -1))[..., :width]
 
@@ -54,15 +59,17 @@ def sinusoidal_grid(rows: int, columns: int, width: int) -> Any:
     return ops.concatenate([row_encodings, column_encodings], axis=-1)
 
 
-def rotary(x: Any, positions: Any, *, base: float = BASE) -> Any:
+def rotary(x: Any, positions: Any, *, base: float = BASE, rates: Sequence[float] | None = None) -> Any:
     """Rotate queries or keys by their positions, so that their products depend on relative positions alone.
 
-    Components i and i + K / 2 are a point in a plane, which is rotated by the i-th angle of the position.
+    Components i and i + R of the first 2 R components are a point in a plane, which is rotated by the i-th angle of the
+    position. The other components do not change.
 
     Args:
         x: (..., T, K), K even.
         positions: int, broadcasts to (..., T), the position of each vector.
         base: the base of the angles; a larger base gives longer wavelengths.
+        rates: R <= K / 2 angles of position 1; None for the K / 2 `wave_rates` of the base.
 
     Returns:
         (..., T, K) in the type of x, with unchanged norms.
@@ -74,11 +81,18 @@ def rotary(x: Any, positions: Any, *, base: float = BASE) -> Any:
     Source: Su et al. 2021, "RoFormer: enhanced Transformer with rotary position embedding", eq. 34, where
     adjacent components are the points; this is equivalent up to the order of the columns of a kernel.
     """
-    angles = _angles(positions, x.shape[-1], base)
+    width = x.shape[-1]
+    rates = wave_rates(width, base) if rates is None else rates
+    angles = _angles(positions, rates)
     cosine, sine = ops.cos(angles), ops.sin(angles)
-    first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)
-    turned = ops.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
-    return ops.cast(turned, x.dtype)
+    x32, points = ops.cast(x, "float32"), len(rates)
+    if 2 * points == width:
+        first, second = ops.split(x32, 2, axis=-1)
+        unchanged = []
+    else:
+        first, second, *unchanged = ops.split(x32, (points, 2 * points), axis=-1)
+    turned = [first * cosine - second * sine, second * cosine + first * sine]
+    return ops.cast(ops.concatenate([*turned, *unchanged], axis=-1), x.dtype)
 
 
 def restarting(sequence_ids: Any) -> Any:
@@ -99,6 +113,5 @@ def restarting(sequence_ids: Any) -> Any:
     return ops.arange(ops.shape(sequence_ids)[1], dtype="int32") - first
 
 
-def _angles(positions: Any, width: int, base: float) -> Any:
-    rates = ops.convert_to_tensor([base ** (-even / width) for even in range(0, width, 2)], dtype="float32")
-    return ops.cast(positions, "float32")[..., None] * rates  # (..., D / 2)
+def _angles(positions: Any, rates: Sequence[float]) -> Any:
+    return ops.cast(positions, "float32")[..., None] * ops.convert_to_tensor(rates, dtype="float32")  # (..., R)

@@ -6,21 +6,23 @@ model in which the score of a token is its negative merge rank.
 """
 
 import hashlib
-import struct
-from collections.abc import Iterator
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from tfattn.preprocessing.byte_characters import CHARACTERS, code_points
-from tfattn.preprocessing.byte_vocabulary import ByteVocabulary
+from tfattn.preprocessing.byte_vocabulary import CHARACTERS, ByteVocabulary, code_points, unicode_to_bytes
+from tfattn.preprocessing.sentencepiece_proto import (
+    BPE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    Piece,
+    Proto,
+    normalizer_settings,
+    trainer_settings,
+)
 
-# The values of sentencepiece_model.proto. A control piece is never found in a text.
-_BPE = 2
-_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 _UNKNOWN_PIECE = "\uffff"  # a noncharacter, added after all tokens so that their ids stay the same
-# An empty trie of replacements. Without a trie, SentencePiece prints a line to standard error.
-_NO_RULES = struct.pack("<I", 1024) + bytes(1024) + b"\0"
 
 
 class BytePairMerger(tf.Module):
@@ -38,6 +40,7 @@ class BytePairMerger(tf.Module):
         # In a SavedModel that TensorFlow 2 loads, tokenizers with the same name would share the first model.
         name = f"byte_pairs_{hashlib.sha256(content).hexdigest()}"
         self._tokenizer = tf_text.SentencepieceTokenizer(content, out_type=tf.int32, name=name)
+        self._whole = _lookup_table(self._divided(vocabulary)) if vocabulary.has_whole_pieces else None
 
     def to_unicode(self, pieces: tf.Tensor) -> tf.Tensor:
         """Convert bytes (N,) to printable characters, and drop bytes that are not in the vocabulary."""
@@ -51,40 +54,41 @@ class BytePairMerger(tf.Module):
         """Return the ids of the tokens of pieces (N,): ragged (N, (T)) int32."""
         # Texts repeat most of their words.
         unique, indices = tf.unique(pieces, out_idx=tf.int64)
-        return tf.gather(self._tokenizer.tokenize(self.to_unicode(unique)), indices)
+        if self._whole is None:
+            return tf.gather(self._tokenizer.tokenize(self.to_unicode(unique)), indices)
+        whole = self._whole.lookup(unique)
+        is_whole = whole >= 0
+        merged = self._tokenizer.tokenize(self.to_unicode(tf.where(is_whole, "", unique)))
+        found = tf.RaggedTensor.from_row_lengths(whole[is_whole], tf.cast(is_whole, tf.int64), validate=False)
+        return tf.gather(tf.concat([found, merged], axis=1), indices)
+
+    def _divided(self, vocabulary: ByteVocabulary) -> dict[bytes, int]:
+        """Return the bytes and the ids of the tokens that merging divides into several tokens."""
+        others = {*vocabulary.special, *vocabulary.text_tokens}
+        tokens = [token for token in vocabulary.tokens if token not in others]
+        found = self._tokenizer.tokenize(tokens).to_list()
+        ids = {token: vocabulary.ids[token] for token in tokens}
+        return {
+            unicode_to_bytes(token): ids[token] for token, row in zip(tokens, found, strict=True) if row != [ids[token]]
+        }
+
+
+def _lookup_table(ids: dict[bytes, int]) -> tf.lookup.StaticHashTable | None:
+    """Return a table of ids, with -1 for all others; None if there are none."""
+    if not ids:
+        return None
+    initializer = tf.lookup.KeyValueTensorInitializer([*ids], [*ids.values()], tf.string, tf.int32)
+    return tf.lookup.StaticHashTable(initializer, default_value=-1)
 
 
 def _model(vocabulary: ByteVocabulary) -> bytes:
-    """Serialize a vocabulary as a ModelProto of sentencepiece_model.proto."""
-    size = len(vocabulary.tokens)
-    trainer = _number(3, _BPE) + _number(4, size + 1) + _number(40, size)
-    trainer += b"".join(_number(field, -1) for field in (41, 42, 43))  # no start, end and padding
-    normalizer = _bytes(1, b"none") + _bytes(2, _NO_RULES) + b"".join(_number(field, 0) for field in (3, 4, 5))
-    return b"".join(_pieces(vocabulary)) + _bytes(2, trainer) + _bytes(3, normalizer)
+    """Serialize a vocabulary as a SentencePiece model."""
+    pieces = [_piece(vocabulary, token) for token in vocabulary.tokens]
+    unknown = Piece(_UNKNOWN_PIECE, 0, UNKNOWN)
+    trainer = trainer_settings(BPE, len(pieces) + 1, len(pieces))
+    return Proto((*pieces, unknown), trainer, normalizer_settings()).encode()
 
 
-def _pieces(vocabulary: ByteVocabulary) -> Iterator[bytes]:
-    for token in vocabulary.tokens:
-        is_normal = token in vocabulary.merge_ranks or token in CHARACTERS
-        yield _piece(token, -vocabulary.merge_ranks.get(token, 0), _NORMAL if is_normal else _CONTROL)
-    yield _piece(_UNKNOWN_PIECE, 0, _UNKNOWN)
-
-
-def _piece(token: str, score: int, kind: int) -> bytes:
-    return _bytes(1, _bytes(1, token.encode()) + _varint(2 << 3 | 5) + struct.pack("<f", score) + _number(3, kind))
-
-
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value % 2**64)
-
-
-def _bytes(field: int, value: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    groups = []
-    while value > 127:
-        groups.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*groups, value])
+def _piece(vocabulary: ByteVocabulary, token: str) -> Piece:
+    is_normal = token in vocabulary.merge_ranks or token in CHARACTERS
+    return Piece(token, -vocabulary.merge_ranks.get(token, 0), NORMAL if is_normal else CONTROL)

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence, Set
 import tensorflow as tf
 
 from tfattn.errors import DataError
-from tfattn.preprocessing.numbers import is_in
 
 UNKNOWN_ID, EMPTY_ID, FIRST_ID = 0, 1, 2
 _BETWEEN = "\x1f"  # column and value
@@ -75,3 +74,8 @@ class Categories(tf.Module):
         """Find ids (B, M) of values that no training row had, missing values included: (B, M) bool."""
         never_missing = [name not in self.may_be_missing for name in self.values]
         return (ids == UNKNOWN_ID) | ((ids == EMPTY_ID) & never_missing)
+
+
+def is_in(texts: tf.Tensor, options: Sequence[str]) -> tf.Tensor:
+    """Return which texts, of any shape, are in a list of options: bool of the same shape."""
+    return tf.reduce_any(tf.equal(texts[..., None], tf.constant(list(options), tf.string)), axis=-1)

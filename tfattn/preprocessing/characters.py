@@ -5,12 +5,17 @@ white space into blanks, splits off Chinese characters and punctuation, and may 
 rule applies to single characters, by several Unicode versions. The table is therefore computed by running the
 reference on each character, and TensorFlow looks entries up.
 
+Google's tokenization.py uses the Unicode tables of Python instead. `tokenizers` differs in rare characters: it drops
+private-use characters (U+E000-F8FF and planes 15 and 16); its Unicode version is older, so that some 100 punctuation
+marks (such as U+061D, U+0C77 and U+2E55-2E5D) do not separate words, some 380 combining marks (such as U+07FD and
+U+0898-089F) are kept with strip_accents, and 13 format characters are kept.
+
 tensorflow-text's own `FastBertTokenizer` and `BertTokenizer` treat all private-use characters and 8,800 others
 differently (630 without lower_case):
     lower_case folds compatibility forms too (NFKC): "，" becomes ",", "ﬁ" becomes "fi", "ß" becomes "ss";
     control and format characters split words instead of being dropped, U+FFFD and private use are kept;
     their Unicode version is newer: more characters are punctuation, or marks to strip;
-    U+2B820-2B91F are words of their own, where the reference's Chinese range begins later by a mistake;
+    U+2B820-2B91F are words of their own; the Chinese range of the reference starts later by mistake;
     words are unknown beyond 100 bytes, not 100 characters.
 """
 
@@ -52,8 +57,19 @@ class Characters(tf.Module):
 
     def __init__(self, *, lower_case: bool, strip_accents: bool):
         super().__init__()
+        self._lower_case, self._strip_accents = lower_case, strip_accents
         pages, self.fingerprint = _pages(lower_case, strip_accents)
         self._table = CodePointTable(pages)
+
+    @property
+    def runs(self) -> np.ndarray:
+        """The table as runs of equal entries, for readers without TensorFlow: (R, 1 + W) int32.
+
+        The first column is the first code point of a run, in ascending order; the others are its entries.
+        """
+        table = _normalized(self._lower_case, self._strip_accents)
+        is_first = np.append(True, (table[1:] != table[:-1]).any(axis=1))
+        return np.concatenate([np.flatnonzero(is_first)[:, None], table[is_first]], axis=1).astype(np.int32)
 
     def __call__(self, code_points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Look up code points (N,) int32.
@@ -78,7 +94,7 @@ def _known() -> tuple[list[str], frozenset[str]]:
     """List all characters except "|", and the punctuation among all characters."""
     code_points = [c for c in range(CODE_POINTS) if c not in SURROGATES and c not in UNASSIGNED and chr(c) != "|"]
     characters = list(map(chr, code_points))
-    # Between two "a"s, only punctuation stands alone.
+    # Between two "a"s, only punctuation is a separate piece.
     pieces = BertPreTokenizer().pre_tokenize_str("a".join(["", *characters, "|", ""]))
     return characters, frozenset(piece for piece, _ in pieces if len(piece) == 1 and piece != "a")
 

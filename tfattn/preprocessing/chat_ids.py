@@ -1,6 +1,5 @@
 """Tokenization of chats."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -8,8 +7,7 @@ import tensorflow as tf
 
 from tfattn.formats.chat_template import ChatTemplate, Piece
 from tfattn.preprocessing.language import Language
-
-_BOUND = b"\xff"  # no text in UTF-8 has this byte
+from tfattn.preprocessing.text_tokens import TextTokens
 
 
 def piece_ids(language: Language, chats: Sequence[Sequence[Piece]]) -> Iterator[list[np.ndarray]]:
@@ -19,14 +17,14 @@ def piece_ids(language: Language, chats: Sequence[Sequence[Piece]]) -> Iterator[
         language: the tokenizer, which has the special tokens of the pieces.
         chats: the pieces of each chat, from `ChatTemplate.pieces`.
     """
-    texts = language.ids_of(piece.text for pieces in chats for piece in pieces if not piece.is_special)
+    texts = language.encode(piece.text for pieces in chats for piece in pieces if not piece.is_special)
     for pieces in chats:
-        yield [np.array([language.id_of(p.text)], np.int32) if p.is_special else next(texts) for p in pieces]
+        yield [np.array([language.special_token_id(p.text)], np.int32) if p.is_special else next(texts) for p in pieces]
 
 
 def special_token_ids(language: Language, template: ChatTemplate) -> dict[str, int]:
     """Return the ids of a template's special tokens by name; empty if the tokenizer lacks any of them."""
-    ids = {name: language.id_of(name) for name in template.special_tokens}
+    ids = {name: language.special_token_id(name) for name in template.special_tokens}
     return {} if None in ids.values() else ids
 
 
@@ -36,18 +34,10 @@ def rendered_chat_ids(language: Language, texts: tf.Tensor) -> tf.RaggedTensor:
     Use it to show chats, not to answer them: a user's message could contain the name of a special token.
 
     Args:
-        language: the tokenizer; without the special tokens of chats, everything is text.
+        language: the tokenizer; without a chat template, everything is text.
         texts: UTF-8.
     """
-    special = special_token_ids(language, ChatTemplate())
-    if not special:
+    template = language.chat_template()
+    if template is None:
         return language.split(texts)
-    names = "|".join(map(re.escape, special))
-    pieces = tf.strings.split(tf.strings.regex_replace(texts, f"({names})", _BOUND + rb"\1" + _BOUND), _BOUND)
-    is_special = pieces.values[:, None] == tf.constant([*special])
-    special_ids = tf.boolean_mask(tf.broadcast_to([*special.values()], tf.shape(is_special)), is_special)
-    is_marker = tf.reduce_any(is_special, axis=1)
-    markers = tf.RaggedTensor.from_row_lengths(special_ids, tf.cast(is_marker, tf.int64), validate=False)
-    ids = tf.concat([markers, language.split(tf.where(is_marker, "", pieces.values))], axis=1)
-    splits = tf.gather(ids.row_splits, pieces.row_splits)
-    return tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)
+    return TextTokens(special_token_ids(language, template))(texts, language.split)

@@ -16,17 +16,15 @@ from tfattn.config.types import Section
 from tfattn.errors import DataError, TfattnError
 from tfattn.features import TEXT, WORD_IDS
 from tfattn.preprocessing import phrase_joins
-from tfattn.preprocessing.corpus_counts import Corpus, count, count_with_phrases
+from tfattn.preprocessing.corpus import Corpus, WordIds, count, count_with_phrases
 from tfattn.preprocessing.phrase_joins import Phrase
 from tfattn.preprocessing.phrases import Phrases
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.subwords import Subwords
 from tfattn.preprocessing.unknown import MAX_VALUE_LENGTH, Unknown
-from tfattn.preprocessing.word_characters import Rules
+from tfattn.preprocessing.word_characters import Rules, WordLookup
 from tfattn.preprocessing.word_counts import most_frequent
-from tfattn.preprocessing.word_ids import WordIds
 from tfattn.preprocessing.word_list import WordList
-from tfattn.preprocessing.word_lookup import WordLookup
 from tfattn.preprocessing.word_segmentation import Division, Script, WordSegmenter
 
 OnlyLetters = Annotated[bool, OnlyWith("division", values=("letters",))]
@@ -75,7 +73,7 @@ class CorpusWords(Preprocessor):
         preprocessor = CorpusWords(min_count=1)
         preprocessor.fit([{"text": "To be, or not to be."}])
         preprocessor.words  # ("be", "to", "not", "or")
-        list(preprocessor.ids_of(["Be not!"]))  # [array([0, 2], dtype=int32)]
+        list(preprocessor.encode(["Be not!"]))  # [array([0, 2], dtype=int32)]
     """
 
     fields = (TEXT,)
@@ -173,7 +171,7 @@ class CorpusWords(Preprocessor):
         self._make_segmenter()
         self._use(WordList.read(Path(folder)), phrase_joins.read(Path(folder)))
 
-    def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+    def encode(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Yield the ids of the words of each text, (N,) int32, for texts of any length; runs eagerly."""
         _ = self._fitted
         return self._ids.encode(texts, self.segment)
@@ -259,6 +257,6 @@ class CorpusWords(Preprocessor):
         return DataError(
             "no word is frequent enough",
             expected=f"words that occur at least `min_count` {self.min_count} times",
-            received=f"{found.total:,} words, the most frequent of which, {word!r}, occurs {count:,} times",
+            received=f"{found.total:,} words; the most frequent word, {word!r}, occurs {count:,} times",
             remedy="Lower `preprocessing.min_count`, or use more texts.",
         )

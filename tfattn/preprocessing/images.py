@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.features import IMAGE, IMAGES
-from tfattn.formats.images import LONGEST_SIDE
+from tfattn.formats.images import MAX_SIDE
 from tfattn.preprocessing.pixels import Fit, decode_image, resize_image
 from tfattn.preprocessing.preprocessor import Preprocessor
 
@@ -55,7 +55,7 @@ class Images(Preprocessor):
         size: PositiveInt | Annotated[list[PositiveInt], Field(min_length=2, max_length=2)],
         fit: Fit = "crop",
         keep: RecordFormat = "pixels",
-        max_side: PositiveInt = LONGEST_SIDE,
+        max_side: PositiveInt = MAX_SIDE,
     ):
         super().__init__()
         self.size = size

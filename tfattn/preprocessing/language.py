@@ -6,33 +6,53 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfattn.errors import TfattnError
 from tfattn.features import TEXT, TOKEN_IDS
+from tfattn.formats.chat_template import CHATML, ChatTemplate
 from tfattn.preprocessing.passages import batch_passages
-from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.preprocessor import PRETRAINED, Preprocessor
 
 
 class Language(Preprocessor):
     """A tokenizer of a language model: it encodes whole texts, and decodes tokens to text.
 
-    Sequences have no start token: documents are concatenated, with `end_id` after each. There is no padding token;
-    masks mark the padding.
+    Documents are concatenated, with `end_id` after each, and `start_ids` before it. There is no padding token; masks
+    mark the padding. A subclass stores its vocabulary in `_known`, the vocabulary that `adopt` was given in `_adopted`,
+    and a Detokenizer in `_join`.
 
     Attributes:
+        vocabulary: `pretrained`, or another source of the vocabulary.
         max_length: the maximum length of sequences from `__call__`, such as prompts; `split` has no limit.
+        start_token: the special token before every document; None for no token.
+        prefix: the text before every document, " " for tokenizers that start all words with a blank.
+        prefix_unless: starts of documents without the prefix.
+        chat_format: a name of CHAT_FORMATS.
     """
 
     fields = (TEXT,)
+    vocabulary: str
     max_length: int
+    start_token: str | None = None
+    prefix: str = ""
+    prefix_unless: tuple[str, ...] = ()
+    chat_format: str | None = CHATML
+    _adopted: Any = None
+    _known: Any = None
+    _join: "Detokenizer"
+
+    @property
+    def needs_pretrained(self) -> bool:
+        return self.vocabulary == PRETRAINED and self._adopted is None
 
     @property
     def tokens(self) -> list[str]:
         """The tokens, in the order of their ids, under the names of the vocabulary files."""
-        raise NotImplementedError
+        return list(self._fitted.tokens)
 
     @property
     def token_bytes(self) -> tuple[bytes, ...]:
         """The bytes that each token adds to a text; empty for special tokens."""
-        raise NotImplementedError
+        return self._fitted.token_bytes
 
     @property
     def end_id(self) -> int:
@@ -40,19 +60,64 @@ class Language(Preprocessor):
         raise NotImplementedError
 
     @property
+    def end_ids(self) -> tuple[int, ...]:
+        """The ids of the tokens that end a generated text: the end token, and the end of an answer in a chat."""
+        template = self.chat_template()
+        answer_ends = [] if template is None else [self.special_token_id(template.end)]
+        return tuple(dict.fromkeys([self.end_id, *answer_ends]))
+
+    @property
+    def start_ids(self) -> tuple[int, ...]:
+        """The id of the start token; empty if there is none."""
+        return () if self.start_token is None else (self.special_token_id(self.start_token),)
+
+    @property
     def suppressed_ids(self) -> tuple[int, ...]:
-        """The ids of tokens that are never generated: unknown and special tokens, but not the end."""
+        """The ids of tokens that are never generated: unknown and special tokens, but not the ends."""
         raise NotImplementedError
 
-    def id_of(self, special: str) -> int | None:
+    def special_token_id(self, special: str) -> int | None:
         """Return the id of a special token, such as <|im_start|>, or None."""
         raise NotImplementedError
+
+    def chat_template(self, system: str | None = None) -> ChatTemplate | None:
+        """Return the template of chats; None if the vocabulary lacks its special tokens.
+
+        Args:
+            system: the system message of chats without a system message; None for no message.
+        """
+        if self.chat_format is None:
+            return None
+        template = ChatTemplate(format=self.chat_format, system=system, start=self.start_token)
+        is_complete = all(self.special_token_id(name) is not None for name in template.special_tokens)
+        return template if is_complete else None
 
     def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the ids of all tokens of texts (B,), UTF-8: ragged (B, (T)) int32."""
         raise NotImplementedError
 
-    def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+    def split_documents(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Return the ids of texts (B,), UTF-8, from the start of a document: ragged (B, (T)) int32."""
+        if self.prefix:
+            starts = [tf.strings.substr(texts, 0, len(start.encode())) == start for start in self.prefix_unless]
+            is_prefixed = tf.strings.length(texts) > 0
+            is_prefixed &= ~tf.reduce_any([tf.zeros_like(is_prefixed), *starts], axis=0)
+            texts = tf.strings.join([tf.where(is_prefixed, self.prefix, ""), texts])
+        return self.with_start(self.split(texts))
+
+    def with_start(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Put the start token before the ids, (B, (T)), of each text."""
+        if not self.start_ids:
+            return ids
+        return tf.concat([tf.fill([ids.nrows(), 1], tf.constant(self.start_ids[0], ids.dtype)), ids], axis=1)
+
+    def encode_documents(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Yield the ids of each text as `split_documents`, for texts of any length; runs eagerly."""
+        start = np.array(self.start_ids, np.int32)
+        for ids in self.encode(prefixed(text, self.prefix, self.prefix_unless) for text in texts):
+            yield np.concatenate([start, ids])
+
+    def encode(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Yield the ids of each text, (T,) int32, for texts of any length; runs eagerly."""
         parts: list[np.ndarray] = []
         current = 0
@@ -71,7 +136,15 @@ class Language(Preprocessor):
 
         Special tokens and ids outside of the vocabulary are dropped.
         """
-        raise NotImplementedError
+        _ = self._fitted
+        return self._join(token_ids)
+
+    @property
+    def _fitted(self) -> Any:
+        """The vocabulary."""
+        if self._known is None:
+            raise TfattnError("the tokenizer has no vocabulary yet", remedy="Call `fit` or `load` first.")
+        return self._known
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -84,12 +157,21 @@ class Language(Preprocessor):
             fields: `text` (B,), UTF-8.
 
         Returns:
-            `token_ids`, ragged (B, (T)) int32; the last max_length tokens of longer texts.
+            `token_ids`, ragged (B, (T)) int32; of longer texts the last max_length tokens, the first of them replaced
+            by the start token if there is one.
         """
-        return {TOKEN_IDS: self.split(fields[TEXT])[:, -self.max_length :]}
+        ids = self.split_documents(fields[TEXT])
+        if not self.start_ids:
+            return {TOKEN_IDS: ids[:, -self.max_length :]}
+        return {TOKEN_IDS: self.with_start(ids[:, 1:][:, -(self.max_length - 1) :])}
 
     def truncated(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
-        return self.split(fields[TEXT]).row_lengths() > self.max_length
+        return self.split_documents(fields[TEXT]).row_lengths() > self.max_length
+
+
+def prefixed(text: str, prefix: str, unless: Sequence[str]) -> str:
+    """Put a prefix before a text, unless it is empty or has one of these starts."""
+    return text if not text or text.startswith(tuple(unless)) else prefix + text
 
 
 class Detokenizer(tf.Module):

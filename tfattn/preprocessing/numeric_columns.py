@@ -9,8 +9,9 @@ import tensorflow as tf
 
 from tfattn.errors import DataError
 from tfattn.features import MISSING, NUMERIC, PIECEWISE
-from tfattn.preprocessing.piecewise import Piecewise, quantile_edges
-from tfattn.preprocessing.scales import SCALES
+from tfattn.formats.numbers import NUMBER
+from tfattn.preprocessing.categories import is_in
+from tfattn.preprocessing.scales import SCALES, Piecewise, quantile_edges
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,22 @@ class NumericColumns:
         message = tf.strings.join(["the column `", name, "` holds no finite number in row ", row])
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(index, size), [message])]):
             return tf.identity(numbers)
+
+
+def parse_numbers(texts: tf.Tensor, missing: Sequence[str]) -> tf.Tensor:
+    """Parse texts as numbers, in the graph, with the same rule as in formats/numbers.py.
+
+    Args:
+        texts: strings of any shape.
+        missing: the texts that mean a missing value.
+
+    Returns:
+        float32 of the same shape: NaN for a missing value, infinity for a text that is not a number.
+    """
+    texts = tf.strings.strip(texts)
+    is_number = tf.strings.regex_full_match(texts, NUMBER)
+    values = tf.strings.to_number(tf.where(is_number, texts, "inf"), tf.float32)
+    return tf.where(is_in(texts, missing), np.nan, values)
 
 
 def _edges(others: np.ndarray, bins: int, saturated: float, *, has_cap: bool) -> list[float]:

@@ -7,8 +7,7 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from tfattn.errors import ConfigError
-from tfattn.preprocessing.pair_counts import PairCounts, unpack_pairs
-from tfattn.preprocessing.phrase_joins import DECIMALS, Phrase, PhraseJoins
+from tfattn.preprocessing.phrase_joins import DECIMALS, PairCounts, Phrase, PhraseJoins, unpack_pairs
 from tfattn.preprocessing.word_streams import END_OF_TEXT, count_ids
 
 Score = Literal["ratio", "npmi"]
@@ -18,7 +17,8 @@ class Phrases:
     """The search for phrases in the training texts.
 
     Each pass joins adjacent words whose score is above the threshold to one word, from left to right, with `_`
-    between them; the next pass may join that word with another. For n words in total, of which a occurs count(a) times,
+    between them; the next pass may join that word with another. For n words in total and count(a) occurrences of
+    the word a,
 
         ratio   (count(ab) - min_count) / (count(a) count(b)) n
         npmi    log(n count(ab) / (count(a) count(b))) / log(n / count(ab)), pairs below min_count are no phrases

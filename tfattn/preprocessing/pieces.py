@@ -4,7 +4,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from tfattn.preprocessing.characters import Characters
-from tfattn.preprocessing.vocabulary import MAX_WORD_LENGTH, UNKNOWN, Vocabulary
+from tfattn.preprocessing.vocabulary import CONTINUES, MAX_WORD_LENGTH, UNKNOWN, Vocabulary
 from tfattn.preprocessing.words import Words, split, word_spans
 
 _BYTES = 4  # of the longest character in UTF-8
@@ -16,24 +16,31 @@ class Pieces(tf.Module):
 
     Args:
         vocabulary: the pieces; pieces that continue a word start with "##".
+        unknown: the token of words that cannot be split.
         lower_case: whether to fold case.
         strip_accents: whether to drop accents.
 
     Attributes:
         characters: the table of normalized characters.
+        tokens, token_names, token_texts, continues, unknown_id, fingerprint: see `TextPieces`.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, lower_case: bool, strip_accents: bool):
+    def __init__(self, vocabulary: Vocabulary, *, lower_case: bool, strip_accents: bool, unknown: str = UNKNOWN):
         super().__init__()
         self.vocabulary = vocabulary
+        self.tokens = self.token_names = vocabulary.tokens
+        self.token_texts = tuple(token.removeprefix(CONTINUES) for token in self.tokens)
+        self.continues = tuple(token.startswith(CONTINUES) for token in self.tokens)
+        self.unknown_id = vocabulary.id(unknown)
         self.lower_case = lower_case
         self.strip_accents = strip_accents
         self.characters = Characters(lower_case=lower_case, strip_accents=strip_accents)
+        self.fingerprint = self.characters.fingerprint
         self._tokenizer = tf_text.FastWordpieceTokenizer(
             list(vocabulary.tokens),
             max_bytes_per_word=MAX_WORD_LENGTH * _BYTES,
             token_out_type=tf.int32,
-            unknown_token=UNKNOWN,
+            unknown_token=unknown,
             no_pretokenization=True,
         )
         # Graphs share a single trace. It is no attribute, because exports would save it.
@@ -89,7 +96,7 @@ class Pieces(tf.Module):
         """Count the pieces of texts (B,), a scalar, and return the unknown words, (N,) strings."""
         words, ids, _ = self._split(texts)
         strings = tf.strings.unicode_encode(words.characters, "UTF-8")
-        is_unknown = tf.gather(ids.values, ids.row_starts()) == self.vocabulary.id(UNKNOWN)  # always a whole word
+        is_unknown = tf.gather(ids.values, ids.row_starts()) == self.unknown_id  # always a whole word
         return tf.size(ids.values), strings[is_unknown]
 
     def _split(self, texts: tf.Tensor) -> tuple[Words, tf.RaggedTensor, tf.RaggedTensor]:

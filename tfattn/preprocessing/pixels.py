@@ -4,7 +4,7 @@ from typing import Literal
 
 import tensorflow as tf
 
-from tfattn.formats.images import LARGEST, READ
+from tfattn.formats.images import MAX_BYTES, READ
 
 Fit = Literal["crop", "pad", "squash"]
 _HEAD = 32  # bytes, which have the image size in all formats but JPEG
@@ -29,11 +29,11 @@ def decode_image(data: tf.Tensor, name: tf.Tensor, *, max_side: int) -> tf.Tenso
     head = tf.strings.join([tf.strings.substr(data, 0, _HEAD), tf.constant(b"\0" * _HEAD)])
     is_png, is_jpeg, is_gif = (_starts_with(head, start) for start in (_PNG, _JPEG, _GIF))
     is_known = is_png | is_jpeg | is_gif | _starts_with(head, b"BM")
-    size_is_right = tf.strings.length(data) <= LARGEST
+    size_is_right = tf.strings.length(data) <= MAX_BYTES
     with tf.control_dependencies(
         [
             tf.debugging.Assert(is_known, [tf.strings.join([name, f" is no {READ}"])]),
-            tf.debugging.Assert(size_is_right, [tf.strings.join([name, f" has more than {LARGEST:,} bytes"])]),
+            tf.debugging.Assert(size_is_right, [tf.strings.join([name, f" has more than {MAX_BYTES:,} bytes"])]),
         ]
     ):
         data, head = tf.identity(data), tf.identity(head)

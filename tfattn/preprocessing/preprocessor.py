@@ -28,6 +28,7 @@ class Preprocessor(tf.Module):
             `text`, for which the source names a column, and rows without a value are excluded.
         max_length: the maximum sequence length in tokens; None without sequences.
         needs_pretrained: whether `adopt` must be called before `fit`.
+        adopts: the names of other preprocessors whose published tokenization `adopt` takes, too.
         spells: whether tokens are words with `character_ids`.
         fits_on_all_rows: whether `fit` needs all training rows; else it may get a sample.
         file_fields: the subset of `fields` whose values are the bytes of files.
@@ -38,6 +39,7 @@ class Preprocessor(tf.Module):
     reads_columns: bool = False
     max_length: int | None = None
     needs_pretrained: bool = False
+    adopts: tuple[str, ...] = ()
     spells: bool = False
     fits_on_all_rows: bool = False
     file_fields: tuple[str, ...] = ()
@@ -89,7 +91,7 @@ class Preprocessor(tf.Module):
         raise ConfigError(
             f"the preprocessor does not locate {what} in texts",
             key="preprocessing",
-            expected="wordpiece, for a task that predicts positions in a text",
+            expected="wordpiece or pretrained_tokenizer, for a task that predicts positions in a text",
             received=type(self).__name__,
         )
 
@@ -115,6 +117,11 @@ class Preprocessor(tf.Module):
     def load(self, folder: Path) -> None:
         """Read what `save` wrote."""
         raise NotImplementedError
+
+    @property
+    def tables(self) -> dict[str, bytes]:
+        """The files that a reader without TensorFlow needs in addition to those of `save`, by name."""
+        return {}
 
     def excluded(self, fields: dict[str, tf.Tensor]) -> tf.Tensor:
         """Find rows to exclude from training, such as too long rows: (B,) bool; none by default."""

@@ -1,22 +1,27 @@
 """Packing of one or two texts into sequences, [CLS] a [SEP] or [CLS] a [SEP] b [SEP], with truncation or windows."""
 
 from collections.abc import Sequence
+from typing import NotRequired
 
 import tensorflow as tf
+from typing_extensions import TypedDict
 
 from tfattn.errors import ConfigError
+from tfattn.preprocessing.preprocessor import Located, Preprocessor
 
 
-def check_limits(
-    fields: Sequence[str],
-    *,
-    max_length: int,
-    doc_stride: int | None,
-    num_marks: int,
-    marks: str,
-    max_query_length: int | None = None,
-) -> None:
-    """Refuse limits that leave no room for text, or text between two windows.
+class SequenceSettings(TypedDict):
+    """The settings of sequences in tokenizer_config.json."""
+
+    model_max_length: int
+    doc_stride: int | None
+    max_query_length: NotRequired[int | None]
+    located: NotRequired[Located | None]
+    fields: list[str]
+
+
+class TextSequences(Preprocessor):
+    """The base class of tokenizers that pack one text or two into a sequence.
 
     Args:
         fields: the names of the texts of a sequence.
@@ -25,29 +30,76 @@ def check_limits(
         marks: the name of the special tokens in messages.
 
     Raises:
-        ConfigError: the limits do not fit, or there are not one or two texts.
+        ConfigError: the limits leave no room for text, or text between two windows, or there are not one or two texts.
     """
-    if not 1 <= len(fields) <= 2:
-        raise ConfigError(
-            "a sequence is made of one text or two", key="fields", expected="1 or 2 names", received=repr(fields)
-        )
-    left = max_length - num_marks
-    if left < len(fields):
-        raise ConfigError(
-            "there is no room for text",
-            key="max_length",
-            expected=f"at least {num_marks + len(fields)}, {marks} included",
-            received=str(max_length),
-        )
-    # The room for windows of the last text if the first text has its maximum length.
-    first = min(left // 2, left if max_query_length is None else max_query_length)
-    room = left - first * (len(fields) - 1)
-    if doc_stride is not None and doc_stride > room:
-        raise ConfigError(
-            "there would be text between two windows",
-            key="doc_stride",
-            expected=f"at most {room} for max_length {max_length}",
-            received=str(doc_stride),
+
+    def __init__(
+        self,
+        fields: tuple[str, ...],
+        *,
+        max_length: int,
+        doc_stride: int | None,
+        num_marks: int,
+        marks: str,
+        max_query_length: int | None = None,
+    ):
+        super().__init__()
+        self.fields = fields
+        self.max_length = max_length
+        self.doc_stride = doc_stride
+        self.max_query_length = max_query_length
+        self.located: Located | None = None
+        if not 1 <= len(fields) <= 2:
+            raise ConfigError(
+                "a sequence is made of one text or two", key="fields", expected="1 or 2 names", received=repr(fields)
+            )
+        left = max_length - num_marks
+        if left < len(fields):
+            raise ConfigError(
+                "there is no room for text",
+                key="max_length",
+                expected=f"at least {num_marks + len(fields)}, {marks} included",
+                received=str(max_length),
+            )
+        # The room for windows of the last text if the first text has its maximum length.
+        first = min(left // 2, left if max_query_length is None else max_query_length)
+        room = left - first * (len(fields) - 1)
+        if doc_stride is not None and doc_stride > room:
+            raise ConfigError(
+                "there would be text between two windows",
+                key="doc_stride",
+                expected=f"at most {room} for max_length {max_length}",
+                received=str(doc_stride),
+            )
+
+    def locate(self, what: Located) -> None:
+        self.located = what
+
+    @property
+    def max_tokens(self) -> int | None:
+        return self.max_length if self.doc_stride is None else None
+
+    @property
+    def sequence_settings(self) -> SequenceSettings:
+        """The settings that `save` writes."""
+        return {
+            "model_max_length": self.max_length,
+            "doc_stride": self.doc_stride,
+            **({} if self.max_query_length is None else {"max_query_length": self.max_query_length}),
+            **({} if self.located is None else {"located": self.located}),
+            "fields": list(self.fields),
+        }
+
+    @sequence_settings.setter
+    def sequence_settings(self, settings: SequenceSettings) -> None:
+        self.max_length, self.doc_stride = settings["model_max_length"], settings["doc_stride"]
+        self.max_query_length, self.located = settings.get("max_query_length"), settings.get("located")
+        self.fields = tuple(settings["fields"])
+
+    def layout(self, texts: Sequence[tf.RaggedTensor]) -> "Layout":
+        """Return the layout of the pieces of the texts, each ragged (B, (T))."""
+        return Layout(
+            texts, max_length=self.max_length, doc_stride=self.doc_stride, max_query_length=self.max_query_length
         )
 
 
@@ -60,6 +112,7 @@ class Layout:
         doc_stride: the distance between windows of a long last text, in pieces; None to truncate it to a single
             sequence. With windows, the first of two texts has at most half of the room.
         max_query_length: a lower limit for the first of two texts.
+        separators: the number of [SEP]s between two texts.
 
     Attributes:
         is_cut: (B,) bool, whether pieces were cut.
@@ -73,9 +126,10 @@ class Layout:
         max_length: int,
         doc_stride: int | None = None,
         max_query_length: int | None = None,
+        separators: int = 1,
     ):
         lengths = [text.row_lengths() for text in texts]
-        room = max_length - len(texts) - 1
+        room = max_length - len(texts) - 1 - (separators - 1) * (len(texts) - 1)
         text_starts = [text.row_starts() for text in texts]
         if doc_stride is None:
             kept = longest_first(lengths, room=room)
@@ -89,7 +143,7 @@ class Layout:
             self.is_cut = tf.add_n(whole) < tf.add_n(others) if others else tf.zeros_like(last, tf.bool)
             offsets = tf.ragged.range(tf.maximum(last - room_of_row, 0) + doc_stride, deltas=doc_stride)
             self.rows = offsets.value_rowids()
-            text_starts = [tf.gather(begin, self.rows) for begin in text_starts]
+            text_starts = [tf.gather(start, self.rows) for start in text_starts]
             text_starts[-1] += offsets.values
             kept = [tf.gather(length, self.rows) for length in (*whole, last)]
             kept[-1] = tf.minimum(kept[-1] - offsets.values, tf.gather(room_of_row, self.rows))
@@ -99,9 +153,10 @@ class Layout:
         self._num_pieces = ends[-1]
         special = ends[-1] * tf.ones_like(self.rows)
         ranges = [(special, special + 1)]
-        for number, (begin, length) in enumerate(zip(text_starts, kept, strict=True)):
-            start = begin + (ends[number - 1] if number else 0)
-            ranges += [(start, start + length), (special + number + 1, special + number + 2)]
+        for number, (start, length) in enumerate(zip(text_starts, kept, strict=True)):
+            start += ends[number - 1] if number else 0
+            after = (special + number + 1, special + number + 2)
+            ranges += [(start, start + length), *[after] * (separators if number < len(texts) - 1 else 1)]
         starts, limits = (tf.reshape(tf.stack(side, axis=1), [-1]) for side in zip(*ranges, strict=True))
         indices = tf.ragged.range(starts, limits)
         self._indices = tf.RaggedTensor.from_row_splits(

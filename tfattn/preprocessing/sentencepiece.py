@@ -2,19 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 import sentencepiece
 import tensorflow as tf
 from pydantic import Field, PositiveInt
 from typing_extensions import TypedDict
 
-from tfattn import files
+from tfattn import files, hub
 from tfattn.config.relations import AtMost, OnlyWith
 from tfattn.errors import TfattnError
 from tfattn.features import SOURCE, TARGET, TARGET_IDS, TOKEN_IDS
-from tfattn.preprocessing.preprocessor import TRAIN, Preprocessor
-from tfattn.preprocessing.sentencepiece_model import SentencePieceModel, Side
+from tfattn.preprocessing.piece_sequences import Pieces, Side
+from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN, Preprocessor
+from tfattn.preprocessing.published_pieces import PublishedPieces
+from tfattn.preprocessing.published_vocabulary import PublishedVocabulary
+from tfattn.preprocessing.sentencepiece_model import SentencePieceModel
 from tfattn.preprocessing.unknown import Unknown
 
 Length = Annotated[int, Field(ge=3)]  # in tokens, start and end included
@@ -32,6 +35,8 @@ class SentencePieceSettings(TypedDict):
     target_max_length: int | None
     max_ratio: float | None
     sentencepiece_version: str
+    prefix: NotRequired[str]
+    published: NotRequired[bool]
 
 
 class SentencePiece(Preprocessor):
@@ -42,7 +47,9 @@ class SentencePiece(Preprocessor):
     package.
 
     Args:
-        vocabulary: `train` to train it on the training rows, or the path of a .model file whose padding id is 0.
+        vocabulary: `train` to train it on the training rows; `pretrained` for the tokens of the model's pretrained
+            weights; or the path of a .model file whose padding id is 0. The file may be on a hub:
+            hf://OWNER/NAME/tokenizer.model.
         vocabulary_size: the maximum number of tokens.
         model_type: `bpe` merges the most frequent pairs; `unigram` maximizes the likelihood of the text; `word` has
             only whole words, for small vocabularies. In English and German, BPE sequences are 3 % shorter than with
@@ -59,6 +66,7 @@ class SentencePiece(Preprocessor):
         target_max_length: a lower maximum length of targets.
         max_ratio: the maximum ratio of the lengths of both sides, in pieces; other training rows are excluded. By
             default there is none.
+        prefix: a text before each source that is not empty, such as the task of a T5, `"summarize: "`.
 
     Example:
         tokenizer = SentencePiece(vocabulary_size=100)
@@ -85,6 +93,7 @@ class SentencePiece(Preprocessor):
         max_length: Length = 128,
         target_max_length: Annotated[Length | None, AtMost("max_length", remedy=MAX_LENGTH_REMEDY)] = None,
         max_ratio: Annotated[float, Field(ge=1.0)] | None = None,
+        prefix: str = "",
     ):
         super().__init__()
         self.vocabulary = vocabulary
@@ -98,15 +107,39 @@ class SentencePiece(Preprocessor):
         self.max_length = max_length
         self.target_max_length = target_max_length
         self.max_ratio = max_ratio
-        self._models: tuple[SentencePieceModel, ...] = ()
+        self.prefix = prefix
+        self._models: tuple[Pieces, ...] = ()
+        self._adopted: tuple[PublishedVocabulary, ...] = ()
+
+    @property
+    def needs_pretrained(self) -> bool:
+        return self.vocabulary == PRETRAINED and not self._adopted
+
+    def adopt(self, *, vocabularies: Sequence[PublishedVocabulary]) -> None:
+        """Adopt published vocabularies.
+
+        Args:
+            vocabularies: a joint vocabulary; or the vocabularies of sources and targets, which may have the same tokens
+                but split texts by different SentencePiece models.
+        """
+        self._adopted = tuple(vocabularies)
+        self.joint = len(self._adopted) == 1
+
+    @property
+    def adopted(self) -> dict[str, str]:
+        return {f"vocabulary {n}": vocabulary.fingerprint for n, vocabulary in enumerate(self._adopted)}
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
         """Read the vocabularies, or train them on the rows.
 
         Raises:
-            ConfigError: there is no room for all characters.
+            ConfigError: the vocabulary is still `pretrained`, or there is no room for all characters.
             DataError: a .model file is missing or damaged, or there are no words to train on.
         """
+        self.check_adopted()
+        if self._adopted:
+            self._models = tuple(PublishedPieces(vocabulary) for vocabulary in self._adopted)
+            return
         pairs = [(row[SOURCE], row[TARGET]) for row in rows]
         if self.joint:
             self._models = (self._read_or_train("vocabulary", [text for pair in pairs for text in pair]),)
@@ -116,8 +149,15 @@ class SentencePiece(Preprocessor):
             self._models = (sources, targets)
 
     def save(self, folder: Path) -> None:
-        """Write tokenizer_config.json, and a .model and a readable .vocab for each vocabulary."""
+        """Write tokenizer_config.json, and for each vocabulary a .model and a readable .vocab.
+
+        A published vocabulary is written as a .model and a .json with its tokens.
+        """
+        is_published = isinstance(self._source, PublishedPieces)
         for name, model in zip(self._names, self._fitted, strict=True):
+            if is_published:
+                model.known.write(Path(folder), name)
+                continue
             with files.atomic_file(Path(folder) / f"{name}.model") as path:
                 path.write_bytes(model.content)
             files.write_text(Path(folder) / f"{name}.vocab", model.vocabulary)
@@ -128,6 +168,8 @@ class SentencePiece(Preprocessor):
             "target_max_length": self.target_max_length,
             "max_ratio": self.max_ratio,
             "sentencepiece_version": sentencepiece.__version__,
+            "prefix": self.prefix,
+            "published": is_published,
         }
         files.write_json(Path(folder) / _SETTINGS, settings)
 
@@ -140,18 +182,23 @@ class SentencePiece(Preprocessor):
         settings = files.read_json(Path(folder) / _SETTINGS, SentencePieceSettings, remedy="Prepare the data again.")
         self.joint = settings["joint"]
         self.max_length, self.target_max_length = settings["model_max_length"], settings["target_max_length"]
-        self.max_ratio = settings["max_ratio"]
-        self._models = tuple(SentencePieceModel.read(Path(folder) / f"{name}.model") for name in self._names)
+        self.max_ratio, self.prefix = settings["max_ratio"], settings.get("prefix", "")
+        if settings.get("published"):
+            known = [PublishedVocabulary.read(Path(folder), name) for name in self._names]
+            self._models = tuple(PublishedPieces(vocabulary, where=str(folder)) for vocabulary in known)
+        else:
+            self._models = tuple(SentencePieceModel.read(Path(folder) / f"{name}.model") for name in self._names)
 
     @property
     def files(self) -> list[Path]:
         vocabularies = (self.vocabulary, self.target_vocabulary or TRAIN)
-        return [Path(vocabulary) for vocabulary in vocabularies if vocabulary != TRAIN]
+        return [hub.local_path(vocabulary) for vocabulary in vocabularies if vocabulary not in (TRAIN, PRETRAINED)]
 
     @property
     def sizes(self) -> dict[str, int]:
-        if self._models:
-            sizes = [len(model.tokens) for model in (self._source, self._target)]
+        known = self._models or self._adopted
+        if known:
+            sizes = [len(known[0].tokens), len(known[-1].tokens)]
         else:
             sizes = [self.vocabulary_size, self.target_vocabulary_size or self.vocabulary_size]
         return {"vocabulary_size": sizes[0], "target_vocabulary_size": sizes[1]}
@@ -169,12 +216,12 @@ class SentencePiece(Preprocessor):
     @property
     def source_special_ids(self) -> tuple[int, ...]:
         """The ids of source tokens without text."""
-        return self._source.start_id, self._source.end_id
+        return self._source.special_ids
 
     @property
     def target_special_ids(self) -> tuple[int, ...]:
         """The ids of target tokens without text."""
-        return self._target.start_id, self._target.end_id
+        return self._target.special_ids
 
     @property
     def start_id(self) -> int:
@@ -215,7 +262,7 @@ class SentencePiece(Preprocessor):
     @property
     def unknown_remedy(self) -> str:
         if self.vocabulary != TRAIN:
-            return "Name another `vocabulary`, or let `vocabulary: train` learn one."
+            return "Use another `vocabulary`, or `vocabulary: train`."
         if self.model_type == "word":
             return "Raise `vocabulary_size`, or set `model_type: bpe`, which divides rare words."
         return "Raise `character_coverage`, or set `byte_fallback: true`."
@@ -238,11 +285,11 @@ class SentencePiece(Preprocessor):
         """Join ids of target tokens, (B, L) or ragged, to texts (B,); special tokens and unknown ids are dropped."""
         return self._target.join(token_ids)
 
-    def tokens_of(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
+    def token_names(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
         """Return the names of source tokens, given their ids: strings of the same shape; "" for padding."""
         return self._source.names(token_ids)
 
-    def target_tokens_of(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
+    def target_token_names(self, token_ids: Any) -> tf.Tensor | tf.RaggedTensor:
         """Return the names of target tokens, given their ids: strings of the same shape; "" for padding."""
         return self._target.names(token_ids)
 
@@ -253,18 +300,22 @@ class SentencePiece(Preprocessor):
             SOURCE: Side(TOKEN_IDS, self._source, False, self.max_length),
             TARGET: Side(TARGET_IDS, self._target, True, limit),
         }
-        return [(side, tf.convert_to_tensor(fields[name])) for name, side in sides.items() if name in fields]
+        texts = {name: tf.convert_to_tensor(fields[name], tf.string) for name in sides if name in fields}
+        if self.prefix:
+            is_empty = tf.strings.strip(texts[SOURCE]) == ""
+            texts[SOURCE] = tf.where(is_empty, "", tf.strings.join([self.prefix, texts[SOURCE]]))
+        return [(sides[name], text) for name, text in texts.items()]
 
     @property
-    def _source(self) -> SentencePieceModel:
+    def _source(self) -> Pieces:
         return self._fitted[0]
 
     @property
-    def _target(self) -> SentencePieceModel:
+    def _target(self) -> Pieces:
         return self._fitted[-1]
 
     @property
-    def _fitted(self) -> tuple[SentencePieceModel, ...]:
+    def _fitted(self) -> tuple[Pieces, ...]:
         if not self._models:
             raise TfattnError("the tokenizer has no vocabulary yet", remedy="Call `fit` or `load` first.")
         return self._models
@@ -278,7 +329,7 @@ class SentencePiece(Preprocessor):
         """Read or train the vocabulary of the setting `key`."""
         vocabulary, size_key = getattr(self, key) or TRAIN, f"{key}_size"
         if vocabulary != TRAIN:
-            return SentencePieceModel.read(vocabulary)
+            return SentencePieceModel.read(hub.local_path(vocabulary))
         return SentencePieceModel.train(
             texts,
             size=getattr(self, size_key) or self.vocabulary_size,

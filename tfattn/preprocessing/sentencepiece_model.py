@@ -5,13 +5,15 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import sentencepiece
 import tensorflow as tf
 import tensorflow_text as tf_text
 
 from tfattn.errors import ConfigError, DataError
+from tfattn.files import similar_path
+from tfattn.preprocessing.code_points import valid_utf8
 
 PADDING_ID, UNKNOWN_ID, START_ID, END_ID = range(4)  # of models that are trained here
 
@@ -35,6 +37,7 @@ class SentencePieceModel(tf.Module):
         content: as given.
         tokens: the pieces, in the order of their ids.
         start_id, end_id: the ids of the tokens before and after a text.
+        special_ids: the ids of start and end.
         suppressed_ids: the ids of tokens that are never generated: padding, unknown, start and others, but not end.
 
     Raises:
@@ -64,7 +67,7 @@ class SentencePieceModel(tf.Module):
         self._unknown_id = processor.unk_id()
         self.content = content
         self.tokens: tuple[str, ...] = tuple(map(processor.id_to_piece, ids))
-        self.start_id, self.end_id = special["start"], special["end"]
+        self.start_id, self.end_id = self.special_ids = special["start"], special["end"]
         self.suppressed_ids = tuple(
             number
             for number in ids
@@ -89,7 +92,7 @@ class SentencePieceModel(tf.Module):
                 f"cannot read the SentencePiece model ({error.strerror})",
                 where=str(path),
                 expected="a .model file",
-                remedy="Correct the path, or let `vocabulary: train` make one of your text.",
+                remedy=similar_path(path) or "Correct the path, or let `vocabulary: train` make one of your text.",
             ) from None
         return SentencePieceModel(content, where=str(path))
 
@@ -150,14 +153,14 @@ class SentencePieceModel(tf.Module):
 
     def split(self, texts: Any) -> tf.RaggedTensor:
         """Return the ids of the pieces of texts (B,), UTF-8: ragged (B, (T)) int32."""
-        return self._tokenizer.tokenize(_valid_utf8(texts))
+        return self._tokenizer.tokenize(valid_utf8(texts, max_bytes=MAX_TEXT_BYTES))
 
     def unknown(self, texts: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Count the pieces of texts (B,), a scalar, and return the unknown words, (N,) strings.
 
         The model makes a single piece of a run of unknown words; here each word counts.
         """
-        texts = _valid_utf8(texts)
+        texts = valid_utf8(texts, max_bytes=MAX_TEXT_BYTES)
         ids, starts, ends = self._tokenizer.tokenize_with_offsets(texts)
         is_unknown = ids.values == self._unknown_id
         starts, ends = starts.values[is_unknown], ends.values[is_unknown]
@@ -183,44 +186,6 @@ class SentencePieceModel(tf.Module):
             return tf.cast(tf.where((ids >= 0) & (ids < len(self.tokens)), ids, PADDING_ID), tf.int32)
 
         return tf.ragged.map_flat_values(known, token_ids)
-
-
-class Side(NamedTuple):
-    """The tokenization of sources or targets: start and end tokens, and truncation.
-
-    Attributes:
-        feature: the name of the feature.
-        model: the model that splits texts into pieces.
-        has_start: whether sequences start with the start token; all end with the end token.
-        max_length: the maximum length of a sequence, start and end included.
-    """
-
-    feature: str
-    model: SentencePieceModel
-    has_start: bool
-    max_length: int
-
-    def sequences(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Tokenize texts (B,) to ids, ragged (B, (T)) int32; pieces beyond max_length are cut."""
-        pieces = self.model.split(texts)
-        column = [pieces.nrows(), 1]
-        starts = [tf.fill(column, self.model.start_id)] if self.has_start else []
-        return tf.concat([*starts, pieces[:, : self._room], tf.fill(column, self.model.end_id)], axis=1)
-
-    def measure(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the number of pieces of texts (B,), (B,) int64, and which texts are too long, (B,) bool."""
-        lengths = self.model.split(texts).row_lengths()
-        return lengths, (lengths > self._room) | (tf.strings.length(texts) > MAX_TEXT_BYTES)
-
-    @property
-    def _room(self) -> int:
-        return self.max_length - 1 - self.has_start
-
-
-def _valid_utf8(texts: Any) -> tf.Tensor:
-    """Cut texts (B,) to the maximum length, and replace invalid UTF-8."""
-    texts = tf.strings.substr(tf.convert_to_tensor(texts, tf.string), 0, MAX_TEXT_BYTES)
-    return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace", replacement_char=0xFFFD)
 
 
 def _open(content: bytes, where: str) -> sentencepiece.SentencePieceProcessor:

@@ -22,10 +22,9 @@ from tfattn.features import (
 )
 from tfattn.preprocessing import spelling
 from tfattn.preprocessing.characters import Characters
+from tfattn.preprocessing.code_points import Reference, check_reference, describe_reference
 from tfattn.preprocessing.passages import batch_passages, count_strings
-from tfattn.preprocessing.preprocessor import Located, Preprocessor
-from tfattn.preprocessing.reference import Reference, check_reference, reference_of
-from tfattn.preprocessing.segments import Layout, check_limits
+from tfattn.preprocessing.segments import Layout, SequenceSettings, TextSequences
 from tfattn.preprocessing.spelling import END, START, UNKNOWN
 from tfattn.preprocessing.unknown import Unknown
 from tfattn.preprocessing.words import Words, split, word_spans
@@ -35,18 +34,14 @@ _VOCABULARY = "vocab.json"
 _SETTINGS = "tokenizer_config.json"
 
 
-class Settings(Reference):
+class Settings(SequenceSettings, Reference):
     """The content of tokenizer_config.json."""
 
     tokenizer_class: str
-    model_max_length: int
     do_lower_case: bool
-    doc_stride: int | None
-    located: Located | None
-    fields: list[str]
 
 
-class SpelledWords(Preprocessor):
+class SpelledWords(TextSequences):
     """Word tokenizer of a text or a pair of texts, in the graph, with word ids and character ids.
 
     Words are split at spaces and punctuation, as for BERT, and keep their case. Sequences are
@@ -83,16 +78,11 @@ class SpelledWords(Preprocessor):
         doc_stride: PositiveInt | None = None,
         fields: tuple[str, ...] = (TEXT,),
     ):
-        super().__init__()
-        check_limits(
+        super().__init__(
             fields, max_length=max_length, doc_stride=doc_stride, num_marks=2 * len(fields), marks="<S> and </S>"
         )
         self.vocabulary_size = vocabulary_size
         self.lower_case = lower_case
-        self.max_length = max_length
-        self.doc_stride = doc_stride
-        self.fields = fields
-        self.located: Located | None = None
         self._words: list[str] | None = None
 
     def fit(self, rows: Iterable[dict[str, str]]) -> None:
@@ -120,12 +110,9 @@ class SpelledWords(Preprocessor):
         files.write_json(Path(folder) / _VOCABULARY, {word: number for number, word in enumerate(self._fitted)})
         settings: Settings = {
             "tokenizer_class": type(self).__name__,
-            "model_max_length": self.max_length,
             "do_lower_case": self.lower_case,
-            "doc_stride": self.doc_stride,
-            "located": self.located,
-            "fields": list(self.fields),
-            **reference_of(self._characters.fingerprint),
+            **self.sequence_settings,
+            **describe_reference(self._characters.fingerprint),
         }
         files.write_json(Path(folder) / _SETTINGS, settings)
 
@@ -138,23 +125,14 @@ class SpelledWords(Preprocessor):
         remedy = "Prepare the data again."
         settings = files.read_json(Path(folder) / _SETTINGS, Settings, remedy=remedy)
         ids = files.read_json(Path(folder) / _VOCABULARY, dict[str, int], remedy=remedy)
-        self.max_length, self.doc_stride = settings["model_max_length"], settings["doc_stride"]
-        self.lower_case, self.located = settings["do_lower_case"], settings["located"]
-        self.fields = tuple(settings["fields"])
+        self.lower_case, self.sequence_settings = settings["do_lower_case"], settings
         self._characters = Characters(lower_case=self.lower_case, strip_accents=False)
         check_reference(settings, self._characters.fingerprint, where=str(Path(folder) / _SETTINGS))
         self._use(sorted(ids, key=ids.__getitem__))
 
-    def locate(self, what: Located) -> None:
-        self.located = what
-
     @property
     def sizes(self) -> dict[str, int]:
         return {"vocabulary_size": len(self._words) if self._words else self.vocabulary_size or len(SPECIAL)}
-
-    @property
-    def max_tokens(self) -> int | None:
-        return self.max_length if self.doc_stride is None else None
 
     @property
     def tokens(self) -> list[str]:
@@ -279,7 +257,7 @@ class SpelledWords(Preprocessor):
         if len(texts) == 2:
             starts = tf.fill([texts[1].nrows(tf.int32), 1], start)
             texts[1] = tf.concat([starts, texts[1]], axis=1)
-        return Layout(texts, max_length=self.max_length, doc_stride=self.doc_stride), texts
+        return self.layout(texts), texts
 
 
 def _strings(words: Words) -> tf.RaggedTensor:

@@ -14,10 +14,9 @@ from typing_extensions import TypedDict
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, TfattnError, nearest
 from tfattn.features import CATEGORY_IDS, NUMERIC
-from tfattn.formats.numbers import MISSING, read, stripped
+from tfattn.formats.numbers import MISSING, describe_expected, read, stripped
 from tfattn.preprocessing.categories import EMPTY_ID, UNKNOWN_ID, Categories, column_values
-from tfattn.preprocessing.numbers import parse_numbers
-from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns
+from tfattn.preprocessing.numeric_columns import NumericColumn, NumericColumns, parse_numbers
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.unknown import Unknown
 
@@ -145,7 +144,7 @@ class TableColumns(Preprocessor):
                 raise DataError(
                     f"the column `{name}` holds no finite number",
                     where=where,
-                    expected=" or ".join(["a number", *map(repr, self.missing)]),
+                    expected=" or ".join([describe_expected(row[name]), *map(repr, self.missing)]),
                     received=repr(row[name]),
                     remedy="Correct the row, add its value to `missing`, or list the column under `categorical`.",
                 )
@@ -257,7 +256,7 @@ class TableColumns(Preprocessor):
     @property
     def _fitted(self) -> tuple[NumericColumns | None, Categories | None]:
         if self._numeric_columns is None and self._categories is None:
-            raise TfattnError("nothing has been learned about the columns yet", remedy="Call `fit` or `load` first.")
+            raise TfattnError("the columns are not fitted yet", remedy="Call `fit` or `load` first.")
         return self._numeric_columns, self._categories
 
     def _use(

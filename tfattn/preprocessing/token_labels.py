@@ -5,10 +5,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfattn.preprocessing.encoder_tokens import EncoderTokens
 from tfattn.preprocessing.language import Language
+from tfattn.preprocessing.masked_text import MaskedText
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.preprocessing.sentencepiece import SentencePiece
-from tfattn.preprocessing.vocabulary import CONTINUES, END, START
 
 SPACE = "▁"  # the prefix of SentencePiece pieces that start a word
 # The first UTF-8 bytes of scripts without spaces, U+3000 to U+DFFF: each character starts a word.
@@ -18,13 +19,13 @@ EAST_ASIAN = range(0xE3, 0xEE)
 class TokenLabels(tf.Module):
     """Lookup of token names, and numbering of the words of each row.
 
-    A word starts at a token of `begins`, after a token that ends in white space, and before and after special tokens.
+    A word starts at a token of `starts`, after a token that ends in white space, and before and after special tokens.
     A token of only white space belongs to the word after it.
 
     Args:
         names: the names of the V tokens.
         texts: the text of each token.
-        begins: whether each token always starts a word.
+        starts: whether each token always starts a word.
         special: the ids of tokens without text.
 
     Example:
@@ -34,13 +35,13 @@ class TokenLabels(tf.Module):
     """
 
     def __init__(
-        self, names: Sequence[str | bytes], texts: Sequence[bytes], begins: Sequence[bool], special: Collection[int]
+        self, names: Sequence[str | bytes], texts: Sequence[bytes], starts: Sequence[bool], special: Collection[int]
     ):
         super().__init__()
         known = set(special)
         self._names, self._texts = tf.constant([*names]), tf.constant([*texts])
-        self._begins = tf.constant(
-            [begin or text[:1].isspace() or _is_unspaced(text) for begin, text in zip(begins, texts, strict=True)]
+        self._starts = tf.constant(
+            [start or text[:1].isspace() or _is_unspaced(text) for start, text in zip(starts, texts, strict=True)]
         )
         self._ends = tf.constant([text[-1:].isspace() and not text.isspace() for text in texts])
         self._blank = tf.constant([text.isspace() for text in texts])
@@ -55,9 +56,9 @@ class TokenLabels(tf.Module):
         """
         token_ids, real = tf.cast(token_ids, tf.int32), tf.cast(padding_mask, tf.bool)
         special, ends, blank = (tf.gather(table, token_ids) for table in (self._special, self._ends, self._blank))
-        begins = tf.gather(self._begins, token_ids) & ~_after(blank) | special | _after(special | ends)
+        starts = tf.gather(self._starts, token_ids) & ~_after(blank) | special | _after(special | ends)
         first = tf.range(tf.shape(token_ids)[1]) == 0
-        words = tf.cumsum(tf.cast(begins & ~first, tf.int32), axis=1)
+        words = tf.cumsum(tf.cast(starts & ~first, tf.int32), axis=1)
         texts = tf.where(
             real, tf.where(special, tf.gather(self._names, token_ids), tf.gather(self._texts, token_ids)), ""
         )
@@ -77,12 +78,15 @@ def source_token_labels(preprocessor: Preprocessor) -> TokenLabels:
         return _language_labels(preprocessor)
     if isinstance(preprocessor, SentencePiece):
         return _piece_labels(preprocessor.tokens, preprocessor.source_special_ids)
+    if isinstance(preprocessor, EncoderTokens | MaskedText):
+        pieces = preprocessor.pieces
+        texts = [text.encode() for text in pieces.token_texts]
+        starts = [not continues for continues in pieces.continues]
+        return TokenLabels(pieces.token_names, texts, starts, preprocessor.boundary_ids)
     names = getattr(preprocessor, "tokens", None)
     if names is None:  # a custom preprocessor without names
         names = [str(number) for number in range(preprocessor.sizes["vocabulary_size"])]
-    texts = [name.removeprefix(CONTINUES).encode() for name in names]
-    begins = [not name.startswith(CONTINUES) for name in names]
-    return TokenLabels(names, texts, begins, [number for number, name in enumerate(names) if name in (START, END)])
+    return TokenLabels(names, [name.encode() for name in names], [True] * len(names), [])
 
 
 def target_token_labels(preprocessor: SentencePiece) -> TokenLabels:

@@ -1,18 +1,19 @@
-"""The WordPiece vocabulary, read from a vocab.txt or trained on texts."""
+"""The WordPiece vocabulary, read from a vocab.txt or a tokenizer.json, or trained on texts."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tfattn.errors import DataError
+from tfattn.files import similar_path
 from tfattn.preprocessing.characters import normalizer
 from tfattn.preprocessing.word_counts import repeat_words
+from tfattn.preprocessing.wordpiece_json import CONTINUES, WordPieceJson
 
 PADDING, UNKNOWN, START, END, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-CONTINUES = "##"  # the prefix of pieces that continue a word
 
 MAX_WORD_LENGTH = 100  # characters; longer words are unknown, as in the reference
 MAX_TOKEN_BYTES = 256  # tf-text has no longer tokens
@@ -31,7 +32,7 @@ class Vocabulary:
     tokens: tuple[str, ...]
 
     def id(self, token: str) -> int:
-        """Return the id of a token that the vocabulary has, such as a special one."""
+        """Return the id of a token that the vocabulary has, such as a special token."""
         return self.tokens.index(token)
 
     @property
@@ -40,22 +41,30 @@ class Vocabulary:
         return any(token.isalpha() and token != token.lower() for token in self.tokens)
 
     @staticmethod
-    def read(path: str | Path) -> "Vocabulary":
-        """Read a vocab.txt: UTF-8, one token per line, the first line is id 0.
+    def read(path: str | Path, *, special: Sequence[str] = (PADDING, UNKNOWN, START, END)) -> "Vocabulary":
+        """Read a vocab.txt, UTF-8, one token per line, the first line is id 0; or the vocabulary of a tokenizer.json.
+
+        Args:
+            path: the file.
+            special: the special tokens that the vocabulary must have.
 
         Raises:
             DataError: the file is missing, is not UTF-8, has an empty line, a repeated or too long token, or lacks
-                any of [PAD], [UNK], [CLS], [SEP].
+                special tokens.
         """
         path = Path(path)
+        if path.suffix == ".json":
+            tokens = WordPieceJson.read(path).tokens
+            _check(tokens, path, special)
+            return Vocabulary(tokens)
         try:
             content = path.read_bytes()
         except OSError as error:
             raise DataError(
                 f"cannot read the vocabulary ({error.strerror})",
                 where=str(path),
-                expected="a vocab.txt with one token a line",
-                remedy="Correct the path, or let `vocabulary: train` make one of your text.",
+                expected="a vocab.txt with one token per line",
+                remedy=similar_path(path) or "Correct the path, or use `vocabulary: train`.",
             ) from None
         try:
             lines = content.decode("utf-8").replace("\r\n", "\n").split("\n")
@@ -68,7 +77,7 @@ class Vocabulary:
                 remedy="Save it as UTF-8, or check that it is a vocab.txt.",
             ) from None
         tokens = tuple(lines[:-1] if lines[-1] == "" else lines)
-        _check(tokens, path)
+        _check(tokens, path, special)
         return Vocabulary(tokens)
 
     @staticmethod
@@ -144,7 +153,7 @@ def _bytes(token: str) -> int:
     return len(token.removeprefix(CONTINUES).encode())
 
 
-def _check(tokens: tuple[str, ...], path: Path) -> None:
+def _check(tokens: tuple[str, ...], path: Path, special: Sequence[str]) -> None:
     lines: dict[str, int] = {}
     for line, token in enumerate(tokens, start=1):
         if token in lines:
@@ -153,7 +162,7 @@ def _check(tokens: tuple[str, ...], path: Path) -> None:
                 where=f"{path}:{line}",
                 expected="every token once",
                 received=f"{token!r} again, first in line {lines[token]}",
-                remedy="Rename one of them, say to [unused1]; removing a line would renumber all that follow.",
+                remedy="Rename one of them, for example to [unused1]; a removed line changes all later ids.",
             )
         if not 0 < _bytes(token) <= MAX_TOKEN_BYTES or "\0" in token:
             raise DataError(
@@ -161,15 +170,15 @@ def _check(tokens: tuple[str, ...], path: Path) -> None:
                 where=f"{path}:{line}",
                 expected=f"1 to {MAX_TOKEN_BYTES} bytes, none of them NUL",
                 received=f"{_bytes(token)} bytes" if token else "an empty line",
-                remedy="Write any unused name there, say [unused1]; removing a line would renumber all that follow.",
+                remedy="Write an unused name there, for example [unused1]; a removed line changes all later ids.",
             )
         lines[token] = line
-    missing = [token for token in (PADDING, UNKNOWN, START, END) if token not in lines]
+    missing = [token for token in special if token not in lines]
     if missing:
         raise DataError(
             "the vocabulary lacks special tokens",
             where=str(path),
-            expected=" ".join((PADDING, UNKNOWN, START, END)),
+            expected=" ".join(special),
             received=f"{len(tokens)} tokens without {' '.join(missing)}",
             remedy="Check that it is the vocab.txt of a BERT model.",
         )

@@ -9,11 +9,11 @@ from pydantic import Field, PositiveInt
 from typing_extensions import TypedDict
 
 from tfattn import files
-from tfattn.errors import DataError, TfattnError
+from tfattn.errors import DataError
 from tfattn.features import TEXT
 from tfattn.preprocessing.language import Detokenizer, Language
 from tfattn.preprocessing.passages import count_strings
-from tfattn.preprocessing.preprocessor import PRETRAINED, TRAIN
+from tfattn.preprocessing.preprocessor import TRAIN
 from tfattn.preprocessing.unknown import Unknown
 
 UNKNOWN, END = "<unk>", "<eos>"
@@ -47,14 +47,12 @@ class WholeTokens(Language):
         self.vocabulary = vocabulary
         self.vocabulary_size = vocabulary_size
         self.max_length = max_length
-        self._adopted: list[str] | None = None
-        self._tokens: list[str] | None = None
 
     def split_strings(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Split texts (B,), UTF-8, into strings, ragged (B, (T))."""
         raise NotImplementedError
 
-    def bytes_of(self, token: str) -> bytes:
+    def to_bytes(self, token: str) -> bytes:
         """Return the bytes that a token adds to a text."""
         raise NotImplementedError
 
@@ -81,10 +79,6 @@ class WholeTokens(Language):
         found = [token.decode() for token in sorted(counts, key=lambda token: (-counts[token], token))]
         room = None if self.vocabulary_size is None else max(self.vocabulary_size - len(special), 0)
         self._use([*special, *[token for token in found if token not in special][:room]])
-
-    @property
-    def needs_pretrained(self) -> bool:
-        return self.vocabulary == PRETRAINED and self._adopted is None
 
     def adopt(self, *, tokens: Sequence[str]) -> None:
         """Adopt the tokens of published weights, in the order of their ids."""
@@ -113,7 +107,7 @@ class WholeTokens(Language):
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {"vocabulary_size": len(self._tokens) if self._tokens else self.vocabulary_size or 1}
+        return {"vocabulary_size": len(self._known) if self._known else self.vocabulary_size or 1}
 
     @property
     def tokens(self) -> list[str]:
@@ -121,8 +115,8 @@ class WholeTokens(Language):
 
     @property
     def token_bytes(self) -> tuple[bytes, ...]:
-        special = {self._unknown_id: self.bytes_of(UNKNOWN), self.end_id: b""}
-        return tuple(special.get(number, self.bytes_of(token)) for number, token in enumerate(self._fitted))
+        special = {self._unknown_id: self.to_bytes(UNKNOWN), self.end_id: b""}
+        return tuple(special.get(number, self.to_bytes(token)) for number, token in enumerate(self._fitted))
 
     @property
     def end_id(self) -> int:
@@ -132,17 +126,13 @@ class WholeTokens(Language):
     def suppressed_ids(self) -> tuple[int, ...]:
         return (self._unknown_id,)
 
-    def id_of(self, special: str) -> int | None:
+    def special_token_id(self, special: str) -> int | None:
         return self._fitted.index(special) if special in (UNKNOWN, END) else None
 
     def split(self, texts: tf.Tensor) -> tf.RaggedTensor:
         _ = self._fitted
         strings = self.split_strings(texts)
         return strings.with_values(self._table.lookup(strings.values))
-
-    def detokenize(self, token_ids: Any) -> tf.Tensor:
-        _ = self._fitted
-        return self._join(token_ids)
 
     def unknown(self, fields: dict[str, tf.Tensor]) -> dict[str, Unknown]:
         strings = self.split_strings(fields[TEXT]).values
@@ -153,14 +143,8 @@ class WholeTokens(Language):
     def unknown_remedy(self) -> str:
         return "Raise `vocabulary_size`, or use `byte_bpe`, for which no text is unknown."
 
-    @property
-    def _fitted(self) -> list[str]:
-        if self._tokens is None:
-            raise TfattnError("the tokenizer has no vocabulary yet", remedy="Call `fit` or `load` first.")
-        return self._tokens
-
     def _use(self, tokens: list[str]) -> None:
-        self._tokens = tokens
+        self._known = tokens
         self._unknown_id = tokens.index(UNKNOWN)
         found = {token: number for number, token in enumerate(tokens) if token != END}  # <eos> is not parsed in texts
         entries = tf.lookup.KeyValueTensorInitializer(list(found), list(found.values()), tf.string, tf.int32)
@@ -193,7 +177,7 @@ class CharacterTokens(WholeTokens):
     def split_strings(self, texts: tf.Tensor) -> tf.RaggedTensor:
         return tf.strings.unicode_split(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
 
-    def bytes_of(self, token: str) -> bytes:
+    def to_bytes(self, token: str) -> bytes:
         return ("\ufffd" if token == UNKNOWN else token).encode()
 
 
@@ -222,7 +206,7 @@ class WordTokens(WholeTokens):
     def split_strings(self, texts: tf.Tensor) -> tf.RaggedTensor:
         return tf.strings.split(texts)
 
-    def bytes_of(self, token: str) -> bytes:
+    def to_bytes(self, token: str) -> bytes:
         return f" {token}".encode()
 
     def detokenize(self, token_ids: Any) -> tf.Tensor:

@@ -2,8 +2,6 @@
 
 import tensorflow as tf
 
-from tfattn.preprocessing.substrings import substrings
-
 # RE2. Marks such as "+" and "`" are punctuation here, currency signs and pictures are not.
 _PUNCTUATION = r"[\p{P}\p{Sk}\p{Sm}]+"
 _APOSTROPHE = r"['’]"
@@ -38,7 +36,7 @@ def align_to_words(texts: tf.Tensor, label_ids: tf.Tensor, starts: tf.Tensor, en
     labels = tf.ragged.boolean_mask(tf.cast(label_ids, tf.int32), is_part)
     rows = tf.cast(labels.value_rowids(), tf.int32)
     changed = _relabel(
-        labels.values, rows, *_kinds(texts, *(tf.ragged.boolean_mask(one, is_part) for one in (starts, ends)))
+        labels.values, rows, *_kinds(texts, *(tf.ragged.boolean_mask(side, is_part) for side in (starts, ends)))
     )
     return tf.scatter_nd(tf.where(is_part), changed, tf.shape(label_ids, tf.int64))
 
@@ -84,8 +82,8 @@ def _relabel(
     labels = tf.where(tf.logical_or(tf.logical_or(is_first, is_outer), is_single), labels, inside)
 
     # Punctuation around the word, and between that and the word, belongs to the same entity or to none.
-    following = tf.concat([labels[1:], [0]], 0)
-    breaks_before = tf.logical_and(is_leading, following != 2 * ((labels + 1) // 2))
+    next_labels = tf.concat([labels[1:], [0]], 0)
+    breaks_before = tf.logical_and(is_leading, next_labels != 2 * ((labels + 1) // 2))
     breaks_after = tf.logical_and(is_trailing, tf.logical_or(labels != inside, inside == 0))
     broken = tf.logical_or(
         _sum_within(tf.cast(breaks_before, tf.int32), chunks, reverse=True) > 0,
@@ -119,3 +117,20 @@ def _shifted(flags: tf.Tensor) -> tf.Tensor:
 def _numbered(is_first: tf.Tensor) -> tf.Tensor:
     """Compute the group number of each of N parts, from 0, given the first parts of groups."""
     return tf.cumsum(tf.cast(is_first, tf.int32)) - 1
+
+
+def substrings(texts: tf.Tensor, starts: tf.RaggedTensor, ends: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Return substrings of texts.
+
+    Args:
+        texts: (B,) UTF-8; invalid UTF-8 is read as U+FFFD, as in `words.split`.
+        starts, ends: ragged (B, (N)) int, the first character of each substring, and the end, excluded.
+
+    Returns:
+        ragged (B, (N)) strings.
+    """
+    characters = tf.strings.unicode_decode(texts, "UTF-8", errors="replace", replacement_char=0xFFFD)
+    before = tf.gather(characters.row_starts(), starts.value_rowids())
+    indices = tf.ragged.range(before + tf.cast(starts.values, tf.int64), before + tf.cast(ends.values, tf.int64))
+    parts = indices.with_values(tf.gather(characters.values, indices.values))
+    return starts.with_values(tf.strings.unicode_encode(parts, "UTF-8"))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tfattn.errors import CheckpointError
-from tfattn.pretrained import hdf5_file
 from tfattn.pretrained.contract import Pretrained, read_json
+from tfattn.pretrained.tensor_files import Hdf5File
 
 OPTIONS, WEIGHTS = "options.json", "weights.hdf5"
 MAX_CHARACTERS = 50  # per word, as in preprocessing/spelling.py, which imports TensorFlow
@@ -74,10 +74,14 @@ class AllenNlpElmo(Pretrained):
     def max_length(self) -> int:
         return MAX_SENTENCE_LENGTH
 
+    @property
+    def tensor_file(self) -> Hdf5File:
+        return Hdf5File(self.folder / WEIGHTS)
+
     def stored_shapes(self) -> dict[str, tuple[int, ...]]:
         """Read the shapes of the tensors, and of both parts of concatenated kernels."""
         found = {}
-        for name, shape in hdf5_file.shapes(self.folder, WEIGHTS).items():
+        for name, shape in self.tensor_file.shapes().items():
             if name.endswith("/W_0"):
                 width = shape[0] // 2
                 found |= {f"{name}[inputs]": (width, shape[1]), f"{name}[states]": (shape[0] - width, shape[1])}
@@ -101,7 +105,7 @@ class AllenNlpElmo(Pretrained):
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         names = list(names)
-        arrays = hdf5_file.arrays(self.folder, {name.partition("[")[0] for name in names}, WEIGHTS)
+        arrays = self.tensor_file.read({name.partition("[")[0] for name in names})
         return {name: _convert(name, arrays[name.partition("[")[0]]) for name in names}
 
 

@@ -5,18 +5,10 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tfattn.config.schema import keys_of
+from tfattn.config.types import GATED_ACTIVATIONS
 from tfattn.errors import CheckpointError
 from tfattn.pretrained.contract import Pretrained
-
-_INTEGERS = (
-    "vocabulary_size",
-    "hidden_dim",
-    "num_layers",
-    "num_heads",
-    "num_key_value_heads",
-    "intermediate_dim",
-    "max_sequence_length",
-)
 
 
 class PublishedGpt(Pretrained):
@@ -34,7 +26,7 @@ class PublishedGpt(Pretrained):
 
     def sizes(self) -> dict[str, Any]:
         sizes = self.stated_sizes()
-        self._check_integers(sizes)
+        self.check_values(sizes)
         width, heads, groups = (sizes[name] for name in ("hidden_dim", "num_heads", "num_key_value_heads"))
         if width % heads or heads % groups:
             raise CheckpointError(
@@ -62,26 +54,29 @@ class PublishedGpt(Pretrained):
                 )
         return sizes
 
-    def _check_integers(self, sizes: Mapping[str, Any]) -> None:
-        for name in _INTEGERS:
-            if name in sizes and (type(sizes[name]) is not int or sizes[name] < 1):
+    def check_values(self, sizes: Mapping[str, Any]) -> None:
+        """Refuse values of a wrong type, or out of the range that the model allows."""
+        arguments = keys_of("models", self.model)
+        for name, value in sizes.items():
+            if value is not None and arguments[name].check(value):
                 raise CheckpointError(
-                    "a size is not a positive integer",
+                    "not supported",
                     where=str(self.path),
-                    expected=f"{name} to be an integer above 0",
-                    received=repr(sizes[name])[:60],
+                    expected=f"{name} to be {arguments[name].expected()}",
+                    received=repr(value)[:60],
                 )
 
 
 def _counts(sizes: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Yield the path and the number of values of all large variables, the last block first."""
     width, inner = sizes["hidden_dim"], sizes["intermediate_dim"]
-    narrow = width // sizes["num_heads"] * sizes["num_key_value_heads"]
-    halves = 2 if sizes["activation"] == "swiglu" else 1
+    head_dim = sizes.get("head_dim") or width // sizes["num_heads"]
+    wide, narrow = head_dim * sizes["num_heads"], head_dim * sizes["num_key_value_heads"]
+    halves = 2 if sizes["activation"] in GATED_ACTIVATIONS else 1
     yield "token/embeddings", sizes["vocabulary_size"] * width
     if sizes["positions"] == "learned":
         yield "position/embeddings", sizes["max_sequence_length"] * width
     for index in reversed(range(sizes["num_layers"])):
-        yield f"block_{index}/attention/output/kernel", width * width
-        yield f"block_{index}/attention/qkv/kernel", width * (width + 2 * narrow)
+        yield f"block_{index}/attention/output/kernel", wide * width
+        yield f"block_{index}/attention/qkv/kernel", width * (wide + 2 * narrow)
         yield f"block_{index}/feed_forward/intermediate/kernel", width * inner * halves

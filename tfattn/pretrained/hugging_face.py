@@ -1,21 +1,20 @@
-"""A BERT folder of Hugging Face: config.json, model.safetensors, vocab.txt."""
+"""Folders of Hugging Face: config.json and model.safetensors."""
 
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from tfattn.errors import CheckpointError
+from tfattn.pretrained.contract import Pretrained, read_json
+from tfattn.pretrained.tensor_files import SAFETENSORS, SAFETENSORS_INDEX, SafetensorsFile
 
-from tfattn.pretrained import safetensors_file
-from tfattn.pretrained.bert import PublishedBert
-from tfattn.pretrained.bert_names import ORIGINAL_SIZES, is_head_variable, original_names
-from tfattn.pretrained.contract import read_json
-from tfattn.pretrained.safetensors_file import WEIGHTS
+CONFIG = "config.json"
+TOKENIZER, SETTINGS, WORDS = "tokenizer.json", "tokenizer_config.json", "vocab.txt"
+SENTENCEPIECE = ("sentencepiece.bpe.model",)
 
-CONFIG, VOCABULARY, TOKENIZER = "config.json", "vocab.txt", "tokenizer_config.json"
-
-SIZES = {**ORIGINAL_SIZES, "layer_norm_epsilon": "layer_norm_eps"}
+Settings = Mapping[str, Any]
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -25,65 +24,82 @@ ACTIVATIONS = {
 }
 
 
-class HuggingFaceBert(PublishedBert):
-    """Weights as transformers' BertModel saves them, alone or inside a model with a head (prefix `bert.`)."""
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """An architecture of transformers: how config.json states the arguments of a model.
 
-    description = f"{CONFIG} with model_type bert, {WEIGHTS} and {VOCABULARY} (Hugging Face)"
-    weights = (WEIGHTS,)
+    Args:
+        prefix: the prefix of all tensors except those of the head, in a model with a head.
+        keys: the key of config.json for arguments of the model.
+        activation: the key of the activation.
+        activations: the activation of the model by its name in config.json.
+        defaults: the values of keys that config.json may leave out.
+        only: the only supported value of keys, or a tuple of them.
+        options: functions of config.json that return further arguments of the model.
+        fixed: arguments of the model that are the same in all files.
+    """
+
+    prefix: str
+    keys: Mapping[str, str]
+    activation: str = "hidden_act"
+    activations: Mapping[str, str] = field(default_factory=lambda: ACTIVATIONS)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    only: Mapping[str, Any] = field(default_factory=dict)
+    options: tuple[Callable[[Settings], dict[str, Any]], ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+class HuggingFaceFolder(Pretrained):
+    """Weights as transformers saves a model, alone or inside a model with a head.
+
+    Attributes:
+        model_types: the architectures in config.json.
+    """
+
+    weights = (SAFETENSORS, SAFETENSORS_INDEX, "model-*.safetensors")
+    model_types: tuple[str, ...]
 
     @classmethod
     def matches(cls, folder: Path) -> bool:
-        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "bert"
-
-    def sizes(self) -> dict[str, Any]:
-        config = self._json(CONFIG)
-        positions = {"position_embedding_type": "absolute", **config}
-        self._setting(positions, "position_embedding_type", CONFIG, {"absolute": "absolute"})
-        sizes = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()}
-        return {**sizes, "activation": self._setting(config, "hidden_act", CONFIG, ACTIVATIONS)}
+        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") in cls.model_types
 
     @property
-    def vocabulary(self) -> Path:
-        return self._existing(VOCABULARY)
+    def tensor_file(self) -> SafetensorsFile:
+        return SafetensorsFile(self.folder)
 
-    @property
-    def lower_case(self) -> bool:
-        settings = self._tokenizer()
-        return bool(settings["do_lower_case"]) if "do_lower_case" in settings else super().lower_case
+    def stated_arguments(self, architecture: Architecture) -> dict[str, Any]:
+        """Read the arguments of the model that single keys of config.json state."""
+        config = {**architecture.defaults, **self._config}
+        self._require_defaults(config, architecture.only, CONFIG)
+        found = {ours: self._setting(config, theirs, CONFIG) for ours, theirs in architecture.keys.items()}
+        activation = self._setting(config, architecture.activation, CONFIG, architecture.activations)
+        return {**found, "activation": activation}
 
-    @property
-    def strip_accents(self) -> bool | None:
-        return self._tokenizer().get("strip_accents")
+    def further_arguments(self, architecture: Architecture) -> dict[str, Any]:
+        """Return the arguments of the model that follow from several keys, or from the architecture alone."""
+        found: dict[str, Any] = {}
+        try:
+            for options in architecture.options:
+                found |= options({**architecture.defaults, **self._config})
+        except CheckpointError as error:
+            error.where = error.where or str(self.folder / CONFIG)
+            raise
+        return found | dict(architecture.fixed)
 
-    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        return safetensors_file.shapes(self.folder)
-
-    def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        is_inside = any(name.startswith("bert.") for name in stored) and not is_head_variable(path)
-        prefix = "bert." if is_inside else ""
-        # Older conversions keep TensorFlow's names of layer norm parameters.
-        has_old_norms = any(name.endswith("LayerNorm.gamma") for name in stored)
-        return tuple(prefix + _translate(name, has_old_norms) for name in original_names(path))
-
-    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        tensors = safetensors_file.tensors(self.folder, names)
-        # PyTorch linear layers have (outputs, inputs).
-        return {name: value.T if _is_linear(name) else value for name, value in tensors.items()}
-
-    def _tokenizer(self) -> dict[str, Any]:
-        return read_json(self.folder / TOKENIZER) if (self.folder / TOKENIZER).is_file() else {}
+    @cached_property
+    def _config(self) -> dict[str, Any]:
+        return self._json(CONFIG)
 
 
-def _translate(original: str, has_old_norms: bool) -> str:
-    name = re.sub(r"layer_(\d+)", r"layer.\1", original).replace("/", ".")
-    if name.endswith("_embeddings"):
-        return f"{name}.weight"
-    if name.startswith("cls."):
-        name = re.sub(r"output_weights$", "weight", re.sub(r"output_bias$", "bias", name))
-    if not has_old_norms:
-        name = re.sub(r"gamma$", "weight", re.sub(r"beta$", "bias", name))
-    return re.sub(r"kernel$", "weight", name)
+def tokenizer_settings(folder: Path) -> Settings:
+    """Read the settings of a tokenizer, if the folder has them."""
+    return read_json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
 
 
-def _is_linear(name: str) -> bool:
-    return name.endswith(".weight") and "LayerNorm" not in name and "_embeddings" not in name
+def has_wordpiece(folder: Path) -> bool:
+    """Return whether the tokenizer of a folder is BERT's, or missing."""
+    if (folder / WORDS).is_file():
+        return True
+    if (folder / TOKENIZER).is_file():
+        return (read_json(folder / TOKENIZER).get("model") or {}).get("type", "WordPiece") == "WordPiece"
+    return not (folder / SENTENCEPIECE[0]).is_file()

@@ -1,20 +1,17 @@
-"""A Vision Transformer folder of Hugging Face: config.json, model.safetensors, preprocessor_config.json."""
+"""ViT and DeiT folders of Hugging Face: config.json, model.safetensors, preprocessor_config.json."""
 
-from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from tfattn.errors import CheckpointError
-from tfattn.pretrained import safetensors_file
-from tfattn.pretrained.contract import read_json
-from tfattn.pretrained.decoder_names import DecoderNames
-from tfattn.pretrained.safetensors_file import WEIGHTS
+from tfattn.pretrained.contract import TensorNames
+from tfattn.pretrained.hugging_face import ACTIVATIONS, CONFIG, HuggingFaceFolder
+from tfattn.pretrained.tensor_files import SAFETENSORS
 from tfattn.pretrained.vit import CLASS_TOKEN, POSITIONS, PublishedVit
 
-CONFIG, PIXELS = "config.json", "preprocessor_config.json"
-PREFIX = "vit."  # of all tensors except the head, in a model with a head
+PIXELS = "preprocessor_config.json"
 
 SIZES = {
     "hidden_dim": "hidden_size",
@@ -26,19 +23,13 @@ SIZES = {
     "layer_norm_epsilon": "layer_norm_eps",
     "initializer_range": "initializer_range",
 }
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_approximate",
-    "gelu_pytorch_tanh": "gelu_approximate",
-    "relu": "relu",
-}
 DEFAULTS = {"num_channels": 3, "qkv_bias": True}
 # The image processor scales pixels to 0 to 1 first.
 PIXEL_DEFAULTS = {"do_rescale": True, "rescale_factor": 1 / 255}
 
 # Variables that are parameters of no layer in transformers.
 TABLES = {CLASS_TOKEN: "embeddings.cls_token", POSITIONS: "embeddings.position_embeddings"}
-NAMES = DecoderNames(
+NAMES = TensorNames(
     outer={"tokens/projection": "embeddings.patch_embeddings.projection", "norm": "layernorm"},
     block="encoder.layer.{}.",
     parts={
@@ -52,39 +43,57 @@ NAMES = DecoderNames(
 )
 
 
-class HuggingFaceVit(PublishedVit):
-    """Weights as transformers' ViTModel saves them, alone or inside ViTForImageClassification."""
+class HuggingFaceVit(HuggingFaceFolder, PublishedVit):
+    """Weights as transformers' ViTModel saves them, alone or inside ViTForImageClassification.
 
-    description = f"{CONFIG} with model_type vit and {WEIGHTS} (Hugging Face)"
-    weights = (WEIGHTS,)
+    Attributes:
+        prefix: the prefix of all tensors except the head, in a model with a head.
+        tables: the names of the variables that are parameters of no layer in transformers.
+        names: the names of the other variables.
+    """
 
-    @classmethod
-    def matches(cls, folder: Path) -> bool:
-        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "vit"
+    description = f"{CONFIG} with model_type vit and {SAFETENSORS} (Hugging Face)"
+    model_types = ("vit",)
+    prefix = "vit."
+    tables = TABLES
+    names = NAMES
 
     def sizes(self) -> dict[str, Any]:
         config = self._json(CONFIG)
         self._require_defaults(config, DEFAULTS, CONFIG)
         return {
-            "image_size": self._side(config, "image_size", may_differ=True),
-            "patch_size": self._side(config, "patch_size"),
+            **self.sides(config),
             **{ours: self._setting(config, theirs, CONFIG) for ours, theirs in SIZES.items()},
             "activation": self._setting(config, "hidden_act", CONFIG, ACTIVATIONS),
-            **self._pixels(),
+            **self.pixels(),
         }
 
-    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        return safetensors_file.shapes(self.folder)
-
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
-        prefix = PREFIX if any(name.startswith(PREFIX) for name in stored) else ""
-        names = (TABLES[path],) if path in TABLES else NAMES.tensor_names(path)
+        prefix = self.prefix if any(name.startswith(self.prefix) for name in stored) else ""
+        names = (self.tables[path],) if path in self.tables else self.names.tensor_names(path)
         return names if names == (path,) else tuple(prefix + name for name in names)
 
-    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        return {name: _convert(value) for name, value in safetensors_file.tensors(self.folder, names).items()}
+    def convert(self, name: str, value: np.ndarray) -> np.ndarray:
+        if value.ndim == 4:  # a convolution over patches, (D, C, P, P)
+            return value.transpose(2, 3, 1, 0).reshape(-1, len(value))
+        if value.ndim == 3:  # (1, T, D); (1, 1, D) for the class token
+            return value[0, 0] if name.endswith(("cls_token", "distillation_token")) else value[0]
+        return value.T  # PyTorch linear layers have (outputs, inputs)
 
-    def _pixels(self) -> dict[str, Any]:
+    def restore(self, name: str, value: np.ndarray) -> np.ndarray:
+        if name.endswith("patch_embeddings.projection.weight"):
+            patch = self._side(self._json(CONFIG), "patch_size")
+            return value.reshape(patch, patch, -1, value.shape[1]).transpose(3, 2, 0, 1)
+        if name.endswith(tuple(self.tables.values())):
+            return value.reshape(1, -1, value.shape[-1])
+        return value.T
+
+    def sides(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the sizes of images and patches in pixels."""
+        image_size = self._side(config, "image_size", may_differ=True)
+        return {"image_size": image_size, "patch_size": self._side(config, "patch_size")}
+
+    def pixels(self) -> dict[str, Any]:
         """Read the normalization of pixels, if the folder has it."""
         if not (self.folder / PIXELS).is_file():
             return {}
@@ -113,9 +122,16 @@ class HuggingFaceVit(PublishedVit):
         return sides[0] if sides[0] == sides[1] else sides
 
 
-def _convert(value: np.ndarray) -> np.ndarray:
-    if value.ndim == 4:  # a convolution over patches, (D, C, P, P)
-        return value.transpose(2, 3, 1, 0).reshape(-1, len(value))
-    if value.ndim == 3:  # (1, T, D), or (1, 1, D) for the class token
-        return value[0, 0] if value.shape[1] == 1 else value[0]
-    return value.T  # PyTorch linear layers have (outputs, inputs)
+class HuggingFaceDeit(HuggingFaceVit):
+    """Weights as transformers' DeiTModel saves them, alone or inside a model with one classifier or two.
+
+    A DeiT has a distillation token; the vector of an image is the output of the class token.
+    """
+
+    description = f"{CONFIG} with model_type deit and {SAFETENSORS} (Hugging Face)"
+    model_types = ("deit",)
+    prefix = "deit."
+    tables = {**TABLES, "distillation_token/vector": "embeddings.distillation_token"}
+
+    def sizes(self) -> dict[str, Any]:
+        return {**super().sizes(), "distillation_token": True}

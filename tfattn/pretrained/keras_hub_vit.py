@@ -1,19 +1,16 @@
 """A ViT preset folder of KerasHub: config.json, model.weights.h5, image_converter.json."""
 
-from collections.abc import Collection, Iterable
-from pathlib import Path
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from tfattn.errors import CheckpointError
-from tfattn.pretrained import hdf5_file
-from tfattn.pretrained.contract import read_json
-from tfattn.pretrained.hdf5_file import WEIGHTS
-from tfattn.pretrained.keras_hub_layers import ORDER
+from tfattn.pretrained.keras_hub import CONFIG, ORDER, KerasHubPreset
+from tfattn.pretrained.tensor_files import KERAS_WEIGHTS
 from tfattn.pretrained.vit import CLASS_TOKEN, POSITIONS, PublishedVit
 
-CONFIG, PIXELS = "config.json", "image_converter.json"
+PIXELS = "image_converter.json"
 SIZES = {
     "hidden_dim": "hidden_dim",
     "num_layers": "num_layers",
@@ -45,18 +42,14 @@ BLOCK = {
 }
 
 
-class KerasHubVit(PublishedVit):
-    """Weights as `save_to_preset` of KerasHub's ViTBackbone writes them."""
+class KerasHubVit(KerasHubPreset, PublishedVit):
+    """Presets of KerasHub's ViTBackbone."""
 
-    description = f"{CONFIG} of a ViTBackbone and {WEIGHTS} (KerasHub)"
-    weights = (WEIGHTS,)
-
-    @classmethod
-    def matches(cls, folder: Path) -> bool:
-        return (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("class_name") == "ViTBackbone"
+    description = f"{CONFIG} of a ViTBackbone and {KERAS_WEIGHTS} (KerasHub)"
+    backbone = "ViTBackbone"
 
     def sizes(self) -> dict[str, Any]:
-        config = self._setting(self._json(CONFIG), "config", CONFIG)
+        config = self.config
         self._require_defaults(config, DEFAULTS, CONFIG)
         *sides, channels = self._setting(config, "image_shape", CONFIG)
         patch = self._setting(config, "patch_size", CONFIG)
@@ -75,9 +68,6 @@ class KerasHubVit(PublishedVit):
             **self._pixels(),
         }
 
-    def stored_shapes(self) -> dict[str, tuple[int, ...]]:
-        return hdf5_file.shapes(self.folder)
-
     def stored_names(self, path: str, stored: Collection[str]) -> tuple[str, ...]:
         if path in OUTER:
             return (OUTER[path],)
@@ -87,8 +77,12 @@ class KerasHubVit(PublishedVit):
         prefix = f"{ENCODER}/encoder_layers/vi_t_encoder_block{f'_{index}' if index != '0' else ''}"
         return tuple(f"{prefix}/{name}/vars/{ORDER[kind]}" for name in BLOCK.get(part, ())) or (path,)
 
-    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        return {name: _convert(name, value) for name, value in hdf5_file.arrays(self.folder, names).items()}
+    def convert(self, name: str, value: np.ndarray) -> np.ndarray:
+        if name == OUTER[CLASS_TOKEN] or (value.ndim == 2 and "/mha/" in name):
+            return value.reshape(-1)  # (1, 1, D), or heads (H, K)
+        if value.ndim == 4 or (value.ndim == 3 and "/output_dense/" in name):
+            return value.reshape(-1, value.shape[-1])  # patches (P, P, C, D), or heads (H, K, D)
+        return value.reshape(len(value), -1) if value.ndim == 3 else value  # (D, H, K) -> (D, D)
 
     def _pixels(self) -> dict[str, Any]:
         """Read the normalization of pixels, if the folder has it: x 255 scale + offset is (x - mean) / deviation."""
@@ -99,11 +93,3 @@ class KerasHubVit(PublishedVit):
         offset = np.broadcast_to(0.0 if config.get("offset") is None else config["offset"], 3)
         deviation = 1 / (255 * scale)
         return {"pixel_mean": (-offset * deviation).tolist(), "pixel_deviation": deviation.tolist()}
-
-
-def _convert(name: str, value: np.ndarray) -> np.ndarray:
-    if name == OUTER[CLASS_TOKEN] or (value.ndim == 2 and "/mha/" in name):
-        return value.reshape(-1)  # (1, 1, D), or heads (H, K)
-    if value.ndim == 4 or (value.ndim == 3 and "/output_dense/" in name):
-        return value.reshape(-1, value.shape[-1])  # patches (P, P, C, D), or heads (H, K, D)
-    return value.reshape(len(value), -1) if value.ndim == 3 else value  # (D, H, K) -> (D, D)

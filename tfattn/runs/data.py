@@ -25,7 +25,8 @@ def build_data(config: Config) -> Data:
                 remedy="Set `vocabulary: train`, or name its file or folder.",
             )
         weights = pretrained.open(source)
-        if not isinstance(data.preprocessing, registry.find("preprocessors", weights.preprocessor)):
+        has_kind = isinstance(data.preprocessing, registry.find("preprocessors", weights.preprocessor))
+        if not has_kind and weights.preprocessor not in data.preprocessing.adopts:
             raise ConfigError(
                 "the pretrained model uses other tokens",
                 where=f"{config.origins['data', 'preprocessing', 'name']}: data.preprocessing.name",

@@ -5,16 +5,17 @@ These are parts of the configuration, the content of all input files, and the co
 
 import importlib.util
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tfattn import files, pretrained, registry
-from tfattn.config.constructors import constructor
+from tfattn import files, hub, pretrained, registry
 from tfattn.config.read import KeyPath
-from tfattn.config.schema import EMBEDDINGS, Config
+from tfattn.config.schema import ADAPTER, EMBEDDINGS, Config, keys_of
 from tfattn.config.types import Mark, PartsMark, SectionMark
 from tfattn.data.section import Data
+from tfattn.pretrained import peft_adapter
+from tfattn.pretrained.packages import vectors_path
 from tfattn.runs.ensemble import build_ensemble
 
 OWN_PACKAGE = __name__.partition(".")[0]
@@ -31,10 +32,13 @@ class Fingerprints:
     Args:
         data: inputs of the prepared data: sources, vocabularies, the code of sources and preprocessors.
         training: inputs of training only: pretrained weights, the code of all other plugins.
+        origins: the source of all pretrained weights, by key; see `Pretrained.origin`. The weights are in `training`,
+            and the revision of a model on a hub is in the resolved configuration.
     """
 
     data: dict[str, str]
     training: dict[str, str]
+    origins: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False)
 
 
 def compute_fingerprints(config: Config, data: Data) -> Fingerprints:
@@ -52,17 +56,34 @@ def compute_fingerprints(config: Config, data: Data) -> Fingerprints:
     for_data = data.fingerprints() | {name: files.sha256(path) for name, path in paths.items()}
     for_data |= data.preprocessing.adopted
     for_training = {}
+    origins = {}
     for path, source in config.published.items():
-        for_training[".".join([*path[1:], "pretrained"])] = pretrained.open(source).fingerprint()
+        weights, key = pretrained.open(source), ".".join([*path[1:], "pretrained"])
+        for_training[key] = weights.fingerprint()
+        origins[key] = {**weights.origin, "from": source}
     if (source := config.values["model"].get(EMBEDDINGS)) is not None:
-        path = Path(source["from"])
-        for_training[EMBEDDINGS] = (
-            files.sha256(path) if path.is_file() else pretrained.find(str(path), Path("saved_models")).fingerprint()
-        )
+        for_training[EMBEDDINGS] = _vectors_fingerprint(path := vectors_path(source["from"]))
+        if hub.is_address(address := source["from"]):
+            license, digests = hub.open(address).license, {path.name: for_training[EMBEDDINGS]}
+            origins[EMBEDDINGS] = {"from": address, "license": license, "sha256": digests}
+    adapter = config.values["model"].get(ADAPTER) or {}
+    if (source := adapter.get("from")) is not None:
+        published = peft_adapter.open(source)
+        for_training[ADAPTER] = published.fingerprint()
+        origins[ADAPTER] = {**published.origin, "from": source}
     for path, kind, name in _parts(config, SectionMark(config.section), ()):
         if fingerprint := code_fingerprint(kind, name):
             (for_data if path[0] == "data" else for_training)["plugin " + ".".join(path)] = fingerprint
-    return Fingerprints(for_data, for_training)
+    return Fingerprints(for_data, for_training, origins)
+
+
+def _vectors_fingerprint(path: Path) -> str:
+    """Compute the fingerprint of word vectors: of a file, a folder of arrays, or an export."""
+    if path.is_file():
+        return files.sha256(path)
+    if arrays := sorted(inner for pattern in ("*.npy", "*.parquet") for inner in path.glob(pattern)):
+        return files.digest({inner.name: files.sha256(inner) for inner in arrays})
+    return pretrained.find(str(path), Path("saved_models")).fingerprint()
 
 
 def data_id(config: Config, fingerprints: Fingerprints) -> str:
@@ -85,13 +106,13 @@ def run_id(config: Config, fingerprints: Fingerprints) -> str:
 
 
 def evaluation_inputs(config: Config, weights: Sequence[str]) -> list[Any]:
-    """Return the inputs of an evaluation in addition to the run's id: the weights and the code of the report.
+    """Return the inputs of an evaluation in addition to the run's id: weights, the code of the report, its section.
 
     Args:
         config: the run's.
         weights: the fingerprint of each model's best checkpoint.
     """
-    return [*weights, code_fingerprint("report", config.values["task"]["name"])]
+    return [*weights, code_fingerprint("report", config.values["task"]["name"]), config.values["evaluation"]]
 
 
 def export_inputs(config: Config, weights: Sequence[str]) -> list[Any]:
@@ -125,11 +146,11 @@ def _parts(config: Config, mark: Mark, path: KeyPath) -> Iterator[tuple[KeyPath,
     values = config.at(*path)
     if isinstance(mark, PartsMark):
         for name in values:
-            yield from _parts(config, mark.each, (*path, name))
+            yield from _parts(config, mark.item, (*path, name))
         return
     entry = mark.entry(values, config.values)
     if not isinstance(mark, SectionMark):
         yield path, *entry
-    for key, argument in constructor(*entry).arguments.items():
+    for key, argument in keys_of(*entry).items():
         if argument.nested is not None and values.get(key) is not None:
             yield from _parts(config, argument.nested, (*path, key))

@@ -9,17 +9,18 @@ from typing import Any
 import keras
 
 from tfattn import files
-from tfattn.config.build import build
-from tfattn.config.schema import Config
+from tfattn.config.build import build, locate_errors
+from tfattn.config.schema import ADAPTER, Config
 from tfattn.data.augmentation import Augmentation
-from tfattn.data.examples import Examples
-from tfattn.data.prepare import Facts, read_facts
-from tfattn.data.raw_rows import read_rows
+from tfattn.data.examples.examples import Examples
+from tfattn.data.examples.transforms import FromRecords, Transform
+from tfattn.data.preparation.prepare import Facts, read_facts
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN
+from tfattn.data.sources.raw_rows import read_rows
 from tfattn.data.split_config import TRAIN
-from tfattn.data.transforms import FromRecords, Transform
-from tfattn.errors import DataError
+from tfattn.errors import ConfigError, DataError
+from tfattn.layers.adapters import Adapter
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.ensemble import training_seed
 from tfattn.runs.stage_log import StageLog, announce
@@ -54,7 +55,7 @@ class Member:
     @contextlib.contextmanager
     def preparation(self, *, force: bool) -> Iterator[bool]:
         """Yield whether the data have to be prepared, after waiting for another process that prepares them."""
-        with files.lock(self.prepared.with_name(f".{self.prepared.name}.lock"), wait=True):
+        with files.lock(self.prepared, wait=True):
             files.remove_leftovers(self.prepared.parent)
             needed = force or not self.prepared.exists()
             announce("prepare", self.prepared, needed=needed)
@@ -132,7 +133,37 @@ def build_task(config: Config, model: keras.Model, preprocessor: Preprocessor, t
         preprocessor: the preprocessor of the model's inputs.
         targets: facts about the targets, see `Target.facts`.
     """
-    return build(config, "task", model=model, preprocessor=preprocessor, targets=targets)
+    task: Task = build(config, "task", model=model, preprocessor=preprocessor, targets=targets)
+    if config.values["model"].get(ADAPTER) is not None:
+        with locate_errors(config, "model", ADAPTER):
+            _attach_adapter(config, task)
+    return task
+
+
+def _attach_adapter(config: Config, task: Task) -> None:
+    """Attach the adapter of the model: only the adapter and the head of the task are trained.
+
+    Raises:
+        ConfigError: there are no weights to adapt, or the adapter does not fit the model.
+    """
+    if not config.published:
+        raise ConfigError(
+            "an adapter changes pretrained weights, and there are none",
+            key="name",
+            expected="`model.pretrained`",
+            received="weights from scratch",
+        )
+    if task.encoder_is_frozen:
+        raise ConfigError(
+            "an adapter trains the encoder, which is frozen",
+            key="name",
+            expected="`task.encoder: fine_tune`",
+            received="frozen",
+        )
+    adapter: Adapter = build(config, "model", ADAPTER)
+    # The pooler of a text is a part of the head: published weights may lack it.
+    pooler = [task.model.pooler] if getattr(getattr(task, "backbone", None), "pooling", None) == "pooler" else []
+    adapter.attach(task.model, head=pooler)
 
 
 def check_labels(members: Sequence[Member]) -> None:

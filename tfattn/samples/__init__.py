@@ -1,1 +1,1 @@
-"""Generators of small data sets, so that every pipeline can be tried without a download."""
+"""Generators of small data sets, to try pipelines without a download."""

@@ -1,8 +1,8 @@
-"""Invented factory failure reports with the columns of MathWorks' factoryReports.csv, to try a pipeline on.
+"""Synthetic factory failure reports with the columns of MathWorks' factoryReports.csv.
 
-A report is a fault, drawn from a small grammar, in a frame that dates it, hedges it or says what is *not* wrong. The
-categories share machines, verbs and nouns on purpose: power leaks away, a program hangs and so does a roller, sparks
-spray, items pour, a dry floor is mentioned where the fuse has failed. Single words are not enough to tell them apart.
+A report is a fault from a small grammar, in a frame with a time, a source, or a statement about what is in order. The
+categories share machines, verbs and nouns: power leaks away, programs and rollers hang, sparks spray, items pour, and a
+report of a blown fuse may mention a dry floor. So single words do not determine the category.
 """
 
 import csv
@@ -30,9 +30,9 @@ RESOLUTIONS = {
     "No Action Planned": (("Medium", "Low", "Low", "Low"), range(1)),
 }
 
-# The alternatives of each `{word}`, which may hold other words in turn.
+# The alternatives of each `{word}`, which may contain other words.
 WORDS = {
-    # what every category speaks of
+    # words of all categories
     "machine": "assembler|mixer|blender|sorter|scanner|robot arm|conveyor|packer|press|sorting plant|assembly machine",
     "goods": "items|parts|boxes|products|workpieces|trays|materials|bottles",
     "fluid": "coolant|oil|water|cooling liquid|lubricant|hydraulic fluid|refrigerant",
@@ -161,7 +161,7 @@ FAULTS = (
         the {machine} {refuses}"""),
 )  # fmt: skip
 
-# Statements of what is in order, by the category that they rule out.
+# Statements about what is in order, by the category that they exclude.
 DENIALS = {
     "Leak": "no {fluid} is lost|all hoses are tight|the floor is dry|nothing drips|the {fluid} level is right",
     "Electronic Failure": "the fuses are intact|power is on|no cable is burnt|the motor stays cool|no smoke was seen",
@@ -169,7 +169,7 @@ DENIALS = {
     "Software Failure": "the {program} shows no error|a reboot does not help|the {program} is new|nothing crashed",
 }
 
-# A few reports do not tell what is wrong, so that no classifier can be right about all of them.
+# A few reports do not describe the fault, so that no classifier can be perfect.
 VAGUE = (
     "the {machine} makes trouble|the {machine} has failed|the {machine} does not work as it should|"
     "please look at the {machine}|the {machine} is out of order|the {machine} had to be stopped"
@@ -189,15 +189,15 @@ FRAMES = (
 def write(path: str | Path, *, seed: int = 7, rows: int = 480) -> None:
     """Write a sample of factory reports as CSV (UTF-8 with a byte order mark, as spreadsheets save it).
 
-    Equal arguments write equal bytes; descriptions do not repeat until the grammar has no new ones.
+    Equal arguments give equal bytes; descriptions repeat only if the grammar has no others.
 
     Args:
-        path: the file to write; an existing one is replaced when the new one is complete.
-        seed: of the random numbers with which reports are drawn.
-        rows: the number of reports, at least 24 (the rarest category then has two).
+        path: the file; an existing file is replaced when the new file is complete.
+        seed: the random seed.
+        rows: the number of reports, at least 24, so that the rarest category has two.
 
     Raises:
-        DataError: fewer than 24 rows are asked for.
+        DataError: there are fewer than 24 rows.
 
     Example:
         >>> write("reports.csv", rows=480)
@@ -226,7 +226,7 @@ def _reports(random_source: random.Random, rows: int) -> Iterator[tuple[str, str
 
 
 def _categories(random_source: random.Random, rows: int) -> list[str]:
-    """Draw the order of the categories, a category per row, as frequent as in the real file."""
+    """Sample the category of each row, with the frequencies of the real file."""
     whole = sum(CATEGORY_COUNTS.values())
     counts = {category: rows * count // whole for category, count in CATEGORY_COUNTS.items()}
     counts["Mechanical Failure"] += rows - sum(counts.values())
@@ -236,7 +236,7 @@ def _categories(random_source: random.Random, rows: int) -> list[str]:
 
 
 def _describe(random_source: random.Random, category: str) -> tuple[Fault, str]:
-    """Draw a fault of a category and its description, as people type it: some omit articles or capitals."""
+    """Sample a fault of a category and its description; some descriptions omit articles or capitals."""
     faults = [fault for fault in FAULTS if fault.category == category]
     fault, clause = random_source.choice([(fault, clause) for fault in faults for clause in fault.clauses])
     other = random_source.choice([name for name in DENIALS if name != category])
@@ -252,7 +252,7 @@ def _describe(random_source: random.Random, category: str) -> tuple[Fault, str]:
 
 
 def _expand(random_source: random.Random, text: str, rules: dict[str, str]) -> str:
-    """Replace every `{word}` by one of its alternatives, and the words in those by theirs."""
+    """Replace each `{word}` by an alternative, recursively."""
     while match := re.search(r"\{([\w ]+)\}", text):
         choice = random_source.choice(rules[match[1]].split("|"))
         text = text[: match.start()] + choice + text[match.end() :]

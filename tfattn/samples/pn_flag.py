@@ -1,21 +1,20 @@
-"""Invented candidate variants of low allele frequency, as a laboratory lists them, some real and some noise.
+"""Synthetic candidate variants of low allele frequency, real variants and noise.
 
 The generative model: three runs (panels LODA, LODB, LODC) measure samples, each a mixture of known variants diluted to
-one of four levels. A sample is sequenced at 88 loci, each to a depth that is log-normal around 3000 molecules, and ten
-of its candidates are listed. The reads of a candidate are binomial with its true frequency, and so are those that the
-errors of its locus add:
+one of four levels. A sample is sequenced at 88 loci, each with a log-normal depth around 3000 molecules, and ten of
+its candidates are listed. The reads of a candidate, and the reads from errors of its locus, are binomial:
 
-    spiked       real: the frequency is the expected one, up to the error of the dilution
-    undeclared   real too, but the expected frequency is 0
-    error        noise at an ordinary locus: one or two reads, or many copies of one early error
+    spiked       real: the frequency is the expected frequency, up to the error of the dilution
+    undeclared   real, but the expected frequency is 0
+    error        noise at an ordinary locus: one or two reads, or many copies of an early error
     damage       noise at a locus where bases are damaged: many reads are wrong, in every sample
-    misaligned   noise: reads of a similar place elsewhere in the genome, in any number
+    misaligned   noise: reads from a similar position of the genome, in any number
 
-Noise occurs at the loci of known variants as well: then the expected frequency is not 0. Five callers score a candidate
-by its reads, its depth and its locus. All scores are noisy, and 5000 stands for "saturated": at this locus, or for this
-sample, the caller would give it to any candidate. So each caller is blind somewhere, and another sees what it misses;
-the rest is in six columns that are mostly or often 0. No single column separates real from noise, nor does a weighted
-sum of them. The same loci recur in all samples.
+Noise also occurs at the loci of known variants, where the expected frequency is not 0. Five callers score a candidate
+by its reads, its depth and its locus. All scores are noisy, and 5000 means "saturated": the caller gives it to any
+candidate at this locus or in this sample. So each caller misses some candidates that another caller finds; six further
+columns are mostly 0. Neither a single column nor a linear combination separates real variants from noise. All samples
+have the same loci.
 """
 
 import csv
@@ -48,18 +47,18 @@ NUMBERS = (
 COLUMNS = (*IDENTIFIERS, LABEL, *NUMBERS)
 
 SATURATED = 5000.0
-LOWEST_SCORE = 0.1
-UNDERFLOW = 600.0  # the score from which on a caller's probability underflows to 0
+MIN_SCORE = 0.1
+UNDERFLOW = 600.0  # the score from which the probability of a caller underflows to 0
 
 ROWS_PER_SAMPLE = 10
 DILUTIONS = {"D1": 0.012, "D2": 0.009, "D3": 0.006, "D4": 0.004}  # frequency of a homozygous variant
 DOSES = (1.0, 0.5)  # of a homozygous and a heterozygous variant
 DILUTION_ERROR = 0.1  # relative
 MEDIAN_DEPTH, DEPTH_SPREAD = 3000, 0.15  # molecules
-FEWEST_READS = 5  # of a candidate; single errors are listed with fewer
-USUAL_ERRORS = 2e-4  # the fraction of wrong molecules; one caller assumes it everywhere
+MIN_READS = 5  # of a candidate; single errors have fewer
+USUAL_ERRORS = 2e-4  # the fraction of wrong molecules; a caller assumes it at all loci
 
-# Candidates of each kind in each run: 940 rows, 600 of them real, and 200 rows, 138 of them real.
+# Candidates of each kind in each run: 940 rows with 600 real variants, and 200 rows with 138.
 RUNS = {
     "LODA": {"spiked": 270, "undeclared": 30, "error": 68, "damage": 51, "misaligned": 51},
     "LODB": {"spiked": 270, "undeclared": 30, "error": 68, "damage": 51, "misaligned": 51},
@@ -77,7 +76,8 @@ class CandidateKind:
         quality, mapping: the medians of Score_Base_Quality and Score_Mapping.
         in_normal, conflicts, indels: the probabilities that these columns are not 0.
         strand, position: the probabilities of a strong bias.
-        lost: the probability that the reads come from a place that the reference lacks, so that nothing fits better.
+        lost: the probability that the reads come from a position that the reference lacks, so that no position fits
+            better.
     """
 
     is_real: bool
@@ -103,15 +103,15 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Locus:
-    """A place in the genome.
+    """A position in the genome.
 
     Args:
         name: chromosome and position.
-        noise: the kind of noise that happens here.
-        dose: of the known variant, 0 where there is none.
-        errors: the fraction of molecules that show another base without any variant.
+        noise: the kind of noise at the position.
+        dose: the dose of the known variant; 0 if there is none.
+        errors: the fraction of molecules with another base without a variant.
         is_clean: whether no normal sample has an error here, so that the score against them is always saturated.
-        is_unique: whether no other place is similar, so that reads cannot come from elsewhere.
+        is_unique: whether no other position is similar, so that all reads come from here.
     """
 
     name: str
@@ -126,11 +126,11 @@ def write(path: str | Path, *, seed: int = 7) -> None:
     """Write the table: tab-separated, a header, 19 columns, 1,140 rows.
 
     The first 940 rows (panels LODA and LODB, 600 real and 340 noise) are for training, the last 200 (panel LODC, 138
-    and 62) for the test; no sample stands in both. Equal seeds write equal bytes.
+    and 62) for testing; no sample is in both. Equal seeds give equal bytes.
 
     Args:
-        path: the file to write; an existing one is replaced when the new one is complete.
-        seed: of the random numbers with which candidates are drawn.
+        path: the file; an existing file is replaced when the new file is complete.
+        seed: the random seed.
 
     Example:
         >>> write("pn_flag.tsv")
@@ -219,7 +219,7 @@ def _numbers(chance: random.Random, name: str, locus: Locus, level: float, has_f
         f"{level * locus.dose:g}",
         f"{reads / depth:.6f}",
         str(reads),
-        *(f"{min(max(score, LOWEST_SCORE), SATURATED):.1f}" for score in scores),
+        *(f"{min(max(score, MIN_SCORE), SATURATED):.1f}" for score in scores),
         str(chance.randint(1, 3) if chance.random() < kind.in_normal else 0),
         f"{chance.uniform(0.3, 0.9) if is_lost else clipped:.3f}",
         str(chance.randint(1, 3) if chance.random() < kind.conflicts else 0),
@@ -239,12 +239,12 @@ def _reads(chance: random.Random, name: str, depth: int, locus: Locus, level: fl
     }[name]
     while True:
         reads = _binomial(chance, depth, frequency) + _binomial(chance, depth, locus.errors)
-        if reads >= (1 if name == "error" else FEWEST_READS):
+        if reads >= (1 if name == "error" else MIN_READS):
             return reads
 
 
 def _binomial(chance: random.Random, draws: int, success: float) -> int:
-    """Draw the number of successes of `draws` with that probability, by inversion: exact for small numbers."""
+    """Sample a binomial number of successes by inversion, which is exact for small numbers."""
     rest, probability, successes = chance.random(), (1 - success) ** draws, 0
     while rest > probability and successes < draws:
         rest -= probability
@@ -254,7 +254,7 @@ def _binomial(chance: random.Random, draws: int, success: float) -> int:
 
 
 def _phred(reads: int, mean: float) -> float:
-    """Return the Phred score, -10 log10, of the Poisson probability of so many reads or more, `mean` being expected."""
+    """Return the Phred score, -10 log10, of the Poisson probability of at least so many reads."""
     term = math.exp(reads * math.log(mean) - mean - math.lgamma(reads + 1))
     tail, count = 0.0, reads
     while count < mean or term > 1e-12 * tail:

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from tfattn.litert import Engine
+
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 # The deviations of the built-in server from TF Serving, each of which can be disabled.
@@ -21,7 +23,7 @@ class Serving:
         host: the address to listen on; 0.0.0.0 for all addresses, including other machines.
         rest_port: the port for REST and the page; 0 selects a free port.
         grpc_port: the port for gRPC; 0 selects a free port.
-        batching: a batching_parameters.txt, "beside" for the file next to the models, if any, or "off".
+        batching: a batching_parameters.txt, "auto" for the file next to the models, if any, or "off".
         poll_seconds: the interval between scans of the models' folders for versions.
         config_poll_seconds: the interval between scans of models.config, or the folder of models, for models.
         load_seconds: the time limit for loading and warming up a version.
@@ -47,6 +49,8 @@ class Serving:
             metrics. Only its owner may be able to read it.
         insecure: whether to listen beyond this machine without a token.
         grace_seconds: the time limit for accepted requests after SIGTERM.
+        engine: what computes the models: "tensorflow", "litert" for exports with a LiteRT file, or "auto" for LiteRT if
+            the file can be used.
         worker_threads: the threads of a version's process; 0 for one per CPU core.
         texts: the number of texts that a language model generates at a time.
         texts_waiting: the maximum number of waiting texts; further requests are refused.
@@ -62,7 +66,7 @@ class Serving:
     host: str = "127.0.0.1"
     rest_port: Port = 8501
     grpc_port: Port = 8500
-    batching: str = "beside"
+    batching: str = "auto"
     poll_seconds: PositiveFloat = 1.0
     config_poll_seconds: PositiveFloat = 5.0
     load_seconds: PositiveFloat = 600.0
@@ -85,6 +89,7 @@ class Serving:
     token_file: str | None = None
     insecure: bool = False
     grace_seconds: PositiveFloat = 30.0
+    engine: Engine = "auto"
     worker_threads: NonNegativeInt = 0
     texts: PositiveInt = 8
     texts_waiting: NonNegativeInt = 100

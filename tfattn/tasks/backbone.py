@@ -1,5 +1,6 @@
 """The contract of a backbone: a model whose outputs are reduced to one vector for each row."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -21,7 +22,12 @@ class Backbone(keras.layers.Layer):
         width: D, the width of the vector.
         dropout: the fraction of the vector that is dropped in training.
         is_frozen: whether the model is not trained, so that its vectors may be computed once.
+
+    Attributes:
+        optional_layers: layers of the model that are not used, and that published weights may lack.
     """
+
+    optional_layers: Sequence[keras.layers.Layer] = ()
 
     def __init__(self, model: keras.Model, *, width: int, dropout: float, is_frozen: bool = False):
         # No cast to the compute type on entry: models embed numbers in float32, and precomputed vectors are read as

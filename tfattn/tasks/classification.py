@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from keras import ops
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, PositiveFloat
 
 from tfattn.config.types import Fraction, Given, Rate
 from tfattn.errors import ConfigError
@@ -15,29 +15,27 @@ from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.tasks.label_metrics import counts_of, roc_auc
 from tfattn.tasks.operating_point import OperatingPoint, choose
-from tfattn.tasks.row_task import RowEncoder, RowTask, average_predictions, make_backbone
+from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Training, average_predictions
 
-CROSS_ENTROPY = "cross_entropy"  # the only loss term
+CROSS_ENTROPY = "cross_entropy"
+CONSISTENCY = "consistency"  # the loss term of R-Drop
+OTHER_LOGITS = "other_logits"  # of the second pass of R-Drop
 TOP = 5  # top-5 accuracy is measured for images with more than 5 classes
 
 
 class Classification(RowTask):
     """A linear classifier on top of an encoder, with one label for each row.
 
+    The arguments of the backbone are explained in RowTask.
+
     Args:
-        model: reads the rows: an encoder of texts, of rows of tables or of images.
         targets: known from the data: the C `labels` in the order of their ids, None until they are read, and `counts`,
             the training rows of each.
-        encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
-            the head.
-        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler";
-            by default the mean.
-        pooled_layers: the number of top layers of a text encoder that are pooled, "all" for all layers and the
-            embeddings; by default 1.
-        dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         class_weights: the weight of a row in the loss, by its label: "balanced" gives every label the same total
             weight, a table such as {Leak: 2.0} gives the weight of some labels (others have 1).
         label_smoothing: the fraction of each target that is spread evenly over all labels.
+        r_drop: the weight of R-Drop: each training row is read twice with different dropout, which doubles the time of
+            training, and the divergence of the two predictions is a part of the loss. 0 reads each row once.
         positive: the label that sensitivity, specificity and ROC AUC are about; of two labels of a table the second in
             alphabetical order by default.
         specificity: the smallest fraction of other rows that must not get the positive label, such as 1.0. The
@@ -59,10 +57,10 @@ class Classification(RowTask):
         >>> task.predictions(task({"token_ids": keras.ops.ones((1, 5), "int32")}))["scores"].shape
         TensorShape([1, 3])
 
-    Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7.
+    Source: label smoothing: Szegedy et al. 2016, "Rethinking the inception architecture", section 7; R-Drop: Liang et
+    al. 2021, "R-Drop: regularized dropout for neural networks", eq. 4, with alpha; the loss is half of theirs.
     """
 
-    loss_names = (CROSS_ENTROPY,)
     monitor = "accuracy"
     monitor_mode = "max"
 
@@ -71,27 +69,40 @@ class Classification(RowTask):
         *,
         model: Given[RowEncoder],
         targets: Given[dict[str, Any]],
-        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
-        pooling: Literal["mean", "cls", "pooler"] | None = None,
-        pooled_layers: PositiveInt | Literal["all"] | None = None,
+        encoder: Training = "fine_tune",
+        pooling: Pooling | None = None,
+        pooled_layers: PooledLayers | None = None,
         dropout: Rate | None = None,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
         label_smoothing: Fraction = 0.0,
+        r_drop: NonNegativeFloat = 0.0,
         positive: str | None = None,
         specificity: Fraction | None = None,
     ):
-        backbone = make_backbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
-        super().__init__(backbone, units=len(targets["counts"]), name="classification")
+        super().__init__(
+            model=model,
+            encoder=encoder,
+            pooling=pooling,
+            pooled_layers=pooled_layers,
+            dropout=dropout,
+            units=len(targets["counts"]),
+            name="classification",
+        )
         self.labels = targets["labels"]
         self.num_labels = len(targets["counts"])
         self.positive_id = _positive_id(positive, targets, is_table=isinstance(model, TableEncoder))
         self.label_smoothing = label_smoothing
+        self.r_drop = r_drop
         self.specificity = specificity
         self.top = TOP if isinstance(model, ImageEncoder) and self.num_labels > TOP else None
         self.has_operating_point = specificity is not None
         self.weight_of_class = weights_of_classes(class_weights, **targets)
         if specificity is not None and self.positive_id is None:
             raise ConfigError("there is no positive label to find", key="positive", expected="one of the labels")
+
+    @property
+    def loss_names(self) -> tuple[str, ...]:
+        return (CROSS_ENTROPY, CONSISTENCY) if self.r_drop else (CROSS_ENTROPY,)
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -106,7 +117,13 @@ class Classification(RowTask):
         weights = ops.cast(batch[WEIGHTS], "float32")
         if self.weight_of_class is not None:
             weights = weights * ops.take(ops.convert_to_tensor(self.weight_of_class, "float32"), batch[LABEL_IDS])
-        return {CROSS_ENTROPY: weights}
+        return dict.fromkeys(self.loss_names, weights)
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        outputs = super().call(features, training=training)
+        if training and self.r_drop:
+            outputs[OTHER_LOGITS] = super().call(features, training=True)[LOGITS]
+        return outputs
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the cross-entropy of each row, (B,); mixed rows have both labels, weighted by their shares."""
@@ -115,7 +132,15 @@ class Classification(RowTask):
             others = ops.one_hot(batch[MIXED_LABEL_IDS], self.num_labels, dtype="float32")
             targets = targets + batch[MIXED_SHARES][:, None] * (others - targets)
         targets = targets * (1.0 - self.label_smoothing) + self.label_smoothing / self.num_labels
-        return {CROSS_ENTROPY: -ops.sum(targets * ops.log_softmax(outputs[LOGITS], axis=-1), axis=-1)}
+        logarithms = [ops.log_softmax(outputs[name], axis=-1) for name in (LOGITS, OTHER_LOGITS) if name in outputs]
+        losses = [-ops.sum(targets * logarithm, axis=-1) for logarithm in logarithms]
+        terms = {CROSS_ENTROPY: sum(losses) / len(losses)}
+        if self.r_drop:
+            # KL(p, q) + KL(q, p) is the sum of (p - q) (log p - log q); it is 0 for a single pass, in validation.
+            p, q = logarithms[0], logarithms[-1]
+            divergence = ops.sum((ops.exp(p) - ops.exp(q)) * (p - q), axis=-1)
+            terms[CONSISTENCY] = self.r_drop / 4 * divergence
+        return terms
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """Return `scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the most likely labels."""

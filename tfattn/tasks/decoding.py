@@ -18,10 +18,20 @@ class Decoding:
     Args:
         num_beams: the number of beams for each source; 1 is greedy search.
         length_penalty: the preference for longer texts, alpha of Wu et al. 2016, eq. 14; 0 is no penalty.
+        length_penalty_offset: k of the penalty ((k + length) / (k + 1))^alpha; 5 as in the paper, 0 for length^alpha as
+            in transformers and Marian.
         max_length: the maximum number of tokens of a text; by default the limit of the model.
         max_ratio: the maximum number of tokens of a text for each token of its source, plus ten; null for no limit.
         num_results: the number of texts that the export's signature `n_best` returns for each source, at most
             num_beams.
+        stopping: when the search for a source ends: "results" if no text that ends at the next step could be better
+            than the texts to return, "beams" if no beam, as long as it is now, is better than the num_beams best texts,
+            "ended" as soon as num_beams texts have ended; the last two are transformers' `early_stopping` false and
+            true.
+        forced_end: whether a text that reaches the maximum length ends there, at no cost; else texts without an end are
+            returned only if too few texts have ended.
+        renormalize: whether the probabilities of the tokens that can be generated sum to 1; else tokens that are never
+            generated keep theirs.
         too_long: how the export treats a source that exceeds the model's limit: "truncate" cuts and flags the source,
             "refuse" returns an error.
     """
@@ -31,16 +41,24 @@ class Decoding:
         *,
         num_beams: PositiveInt = 4,
         length_penalty: NonNegativeFloat = 0.6,
+        length_penalty_offset: NonNegativeFloat = 5.0,
         max_length: PositiveInt | None = None,
         max_ratio: PositiveFloat | None = None,
         num_results: Annotated[int, Field(ge=1)] | None = None,
+        stopping: Literal["results", "beams", "ended"] = "results",
+        forced_end: bool = False,
+        renormalize: bool = False,
         too_long: Literal["truncate", "refuse"] = "truncate",
     ):
         self.num_beams = num_beams
         self.length_penalty = length_penalty
+        self.length_penalty_offset = length_penalty_offset
         self.max_length = max_length
         self.max_ratio = max_ratio
         self.num_results = num_results or num_beams
+        self.stopping: Literal["results", "beams", "ended"] = stopping
+        self.forced_end = forced_end
+        self.renormalize = renormalize
         self.too_long = too_long
 
     def max_tokens(self, model: EncoderDecoder) -> int:
@@ -87,6 +105,10 @@ class Decoding:
             length_limit=ops.where(is_empty, 0, limit),
             num_beams=self.num_beams,
             length_penalty=self.length_penalty,
+            length_penalty_offset=self.length_penalty_offset,
+            stopping=self.stopping,
+            forced_end=self.forced_end,
+            renormalize=self.renormalize,
             num_results=self.num_results if n_best else None,
             suppressed_ids=suppressed_ids,
             source_length=ops.shape(mask)[1] if aligned else None,

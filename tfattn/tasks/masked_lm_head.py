@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from tfattn.features import MASKED_LM_IDS, MASKED_LM_POSITIONS, MASKED_LM_WEIGHTS, SEQUENCE_OUTPUT, WEIGHTS
-from tfattn.layers.normalization import LayerNormalization
+from tfattn.layers.normalization import normalization_layer
 from tfattn.layers.projection import Projection
 from tfattn.layers.token_tables import logits
 from tfattn.models.contracts.encoder import PretrainableEncoder
@@ -41,14 +41,18 @@ class MaskedLmHead(keras.layers.Layer):
         super().__init__(name="masked_lm_head")
         self._activation = ACTIVATIONS[encoder.head_activation]
         self._table = lambda: encoder.token_embeddings  # not tracked as a sublayer: the encoder owns it
-        width, initializer_range = encoder.hidden_dim, encoder.initializer_range
-        self.dense = Projection(units=width, initializer_range=initializer_range, name="dense")
-        self.norm = LayerNormalization(epsilon=encoder.layer_norm_epsilon, name="norm")
-        self.build((None, None, width))
+        self.dense = Projection(
+            units=encoder.token_embeddings.width,
+            use_bias=encoder.head_use_bias,
+            initializer_range=encoder.initializer_range,
+            name="dense",
+        )
+        self.norm = normalization_layer(encoder.head_normalization, epsilon=encoder.layer_norm_epsilon, name="norm")
+        self.build((None, None, encoder.hidden_dim))
 
     def build(self, input_shape: tuple) -> None:
         self.dense.build(input_shape)
-        self.norm.build(input_shape)
+        self.norm.build((*input_shape[:-1], self.dense.units))
         self.bias = self.add_weight(name="bias", shape=(self._table().num_rows,), initializer="zeros")
 
     def call(self, outputs: dict[str, Any], features: dict[str, Any]) -> Any:

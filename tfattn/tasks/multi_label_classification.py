@@ -5,30 +5,24 @@ from typing import Any, Literal
 
 import numpy as np
 from keras import ops
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import PositiveFloat
 
 from tfattn.config.types import Fraction, Given, Rate
 from tfattn.features import IS_LABEL, LABEL_INDICATORS, LOGITS, WEIGHTS
 from tfattn.tasks.classification import CROSS_ENTROPY, check_label
 from tfattn.tasks.label_metrics import LabelSetCounts
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.row_task import RowEncoder, RowTask, average_predictions, make_backbone
+from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Training, average_predictions
 
 
 class MultiLabelClassification(RowTask):
     """A linear classifier on top of an encoder, with any number of labels for each row.
 
+    The arguments of the backbone are explained in RowTask.
+
     Args:
-        model: reads the rows: an encoder of texts, of rows of tables or of images.
         targets: known from the data: the C `labels` in the order of their ids, None until they are read, `counts`, the
             number of training rows with each label, and `rows`, the number of training rows.
-        encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
-            the head.
-        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler";
-            by default the mean.
-        pooled_layers: the number of top layers of a text encoder that are pooled, "all" for all layers and the
-            embeddings; by default 1.
-        dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         class_weights: the weight in the loss of a row that has a label, for that label: "balanced" gives the rows that
             have a label the same total weight as the rows that do not, a table such as {Leak: 2.0} gives the weight of
             some labels (others have 1).
@@ -64,15 +58,22 @@ class MultiLabelClassification(RowTask):
         *,
         model: Given[RowEncoder],
         targets: Given[dict[str, Any]],
-        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
-        pooling: Literal["mean", "cls", "pooler"] | None = None,
-        pooled_layers: PositiveInt | Literal["all"] | None = None,
+        encoder: Training = "fine_tune",
+        pooling: Pooling | None = None,
+        pooled_layers: PooledLayers | None = None,
         dropout: Rate | None = None,
         class_weights: Literal["balanced"] | dict[str, PositiveFloat] | None = None,
         threshold: Fraction = 0.5,
     ):
-        backbone = make_backbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
-        super().__init__(backbone, units=len(targets["counts"]), name="multi_label_classification")
+        super().__init__(
+            model=model,
+            encoder=encoder,
+            pooling=pooling,
+            pooled_layers=pooled_layers,
+            dropout=dropout,
+            units=len(targets["counts"]),
+            name="multi_label_classification",
+        )
         self.labels = targets["labels"]
         self.threshold = threshold
         self._label_weights = _weights(class_weights, **targets)

@@ -1,11 +1,10 @@
 """Multiple choice: which of several texts fits a context."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from keras import ops
-from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
 from tfattn.features import (
@@ -21,7 +20,7 @@ from tfattn.features import (
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops.spans import NEVER
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.row_task import TEXT_DROPOUT, RowTask, average_predictions
+from tfattn.tasks.row_task import TEXT_DROPOUT, PooledLayers, Pooling, RowTask, Training, average_predictions
 from tfattn.tasks.text_backbone import TextBackbone
 
 CROSS_ENTROPY = "cross_entropy"  # the only loss term
@@ -35,7 +34,8 @@ class MultipleChoice(RowTask):
     Args:
         model: the encoder that reads a context with a choice.
         encoder: "fine_tune" trains encoder and head, "frozen" the head alone.
-        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler".
+        pooling: how a text is pooled into a vector: the "mean" or "max" over its tokens, the "cls" vector, or BERT's
+            "pooler".
         pooled_layers: the number of the encoder's top layers that are pooled, "all" for all layers and the embeddings.
         dropout: the fraction of the vector that is dropped in training.
 
@@ -66,16 +66,24 @@ class MultipleChoice(RowTask):
         self,
         *,
         model: Given[Encoder],
-        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
-        pooling: Literal["mean", "cls", "pooler"] = "mean",
-        pooled_layers: PositiveInt | Literal["all"] = 1,
+        encoder: Training = "fine_tune",
+        pooling: Pooling = "mean",
+        pooled_layers: PooledLayers = 1,
         dropout: Rate = TEXT_DROPOUT,
     ):
-        backbone = ChoicesBackbone(
-            model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout
+        super().__init__(
+            model=model,
+            encoder=encoder,
+            pooling=pooling,
+            pooled_layers=pooled_layers,
+            dropout=dropout,
+            units=1,
+            name="multiple_choice",
         )
-        super().__init__(backbone, units=1, name="multiple_choice")
         self.encoder_is_frozen = False  # the cache holds one vector for each row, not for each choice
+
+    def make_backbone(self, model: Encoder, **options: Any) -> "ChoicesBackbone":
+        return ChoicesBackbone(model, **options)
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Return 1 for each row, (B,)."""

@@ -1,6 +1,6 @@
 """The score threshold of the positive label, chosen for a required specificity."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,11 +14,12 @@ class OperatingPoint:
 
     Attributes:
         threshold: the minimum score of positive rows.
-        metrics: sensitivity and specificity with their 95 % intervals, by flat names such as sensitivity_low.
+        metrics: sensitivity and specificity with their 95 % intervals, by flat names such as sensitivity_low; none if
+            only the threshold is known, as of an export.
     """
 
     threshold: float
-    metrics: dict[str, float]
+    metrics: dict[str, float] = field(default_factory=dict)
 
 
 def choose(scores: np.ndarray, positive: np.ndarray, *, specificity: float) -> OperatingPoint:

@@ -5,14 +5,13 @@ from typing import Any, Literal
 
 import numpy as np
 from keras import ops
-from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
 from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
 from tfattn.tasks.number_metrics import number_metrics, spearman
 from tfattn.tasks.operating_point import OperatingPoint
-from tfattn.tasks.row_task import RowEncoder, RowTask, average_predictions, make_backbone
+from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Training, average_predictions
 
 Loss = Literal["mean_squared_error", "mean_absolute_error", "huber"]
 Range = tuple[float, float]
@@ -23,16 +22,10 @@ class Regression(RowTask):
 
     The loss is computed in standard deviations of the training targets; predictions are in the unit of the file.
 
+    The arguments of the backbone are explained in RowTask.
+
     Args:
-        model: reads the rows: an encoder of texts, of rows of tables or of images.
         targets: known from the data: `mean` and standard `deviation` of the training targets, in the unit of the file.
-        encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
-            the head.
-        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler";
-            by default the mean.
-        pooled_layers: the number of top layers of a text encoder that are pooled, "all" for all layers and the
-            embeddings; by default 1.
-        dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         loss: "mean_squared_error", "mean_absolute_error", or "huber", which is squared up to one standard deviation of
             the training targets and absolute beyond.
         range: the smallest and the largest number that is predicted, such as [0, 5]; null for no bounds. The loss uses
@@ -65,15 +58,22 @@ class Regression(RowTask):
         *,
         model: Given[RowEncoder],
         targets: Given[dict[str, Any]],
-        encoder: Literal["fine_tune", "frozen"] = "fine_tune",
-        pooling: Literal["mean", "cls", "pooler"] | None = None,
-        pooled_layers: PositiveInt | Literal["all"] | None = None,
+        encoder: Training = "fine_tune",
+        pooling: Pooling | None = None,
+        pooled_layers: PooledLayers | None = None,
         dropout: Rate | None = None,
         loss: Loss = "mean_squared_error",
         range: Range | None = None,
     ):
-        backbone = make_backbone(model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout)
-        super().__init__(backbone, units=1, name="regression")
+        super().__init__(
+            model=model,
+            encoder=encoder,
+            pooling=pooling,
+            pooled_layers=pooled_layers,
+            dropout=dropout,
+            units=1,
+            name="regression",
+        )
         self.range = _checked(range, targets)
         self.mean: float = targets["mean"]
         self.deviation: float = targets["deviation"]

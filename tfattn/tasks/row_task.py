@@ -5,7 +5,9 @@ from typing import Any, Literal
 
 import keras
 from keras import ops
+from pydantic import PositiveInt
 
+from tfattn.config.types import Given, Rate
 from tfattn.errors import ConfigError
 from tfattn.features import ENCODED, LOGITS, PREDICTIONS
 from tfattn.models.contracts.encoder import Encoder
@@ -18,8 +20,8 @@ from tfattn.tasks.text_backbone import TextBackbone
 
 RowEncoder = Encoder | TableEncoder | ImageEncoder
 Training = Literal["fine_tune", "frozen"]
-Pooling = Literal["mean", "cls", "pooler"]
-PooledLayers = int | Literal["all"]
+Pooling = Literal["mean", "cls", "max", "pooler"]
+PooledLayers = PositiveInt | Literal["all"]
 
 TEXT_DROPOUT = 0.1
 
@@ -27,12 +29,20 @@ TEXT_DROPOUT = 0.1
 class RowTask(Task):
     """A backbone that encodes each row as a vector, and a linear head.
 
-    Subclasses implement `loss_weights`, `loss_terms`, `predictions`, `combine`, `statistics` and `metrics_from`.
+    Subclasses implement `loss_weights`, `loss_terms`, `predictions`, `combine`, `statistics` and `metrics_from`. Their
+    constructors have the arguments of the backbone, which are explained here, and pass them on.
 
     The head always computes in float32: the cost is negligible, and predictions are not rounded to bfloat16.
 
     Args:
-        backbone: encodes each row as a vector.
+        model: reads the rows: an encoder of texts, of rows of tables or of images.
+        encoder: "fine_tune" trains encoder and head; "frozen" computes the vectors of a text encoder once and trains
+            the head.
+        pooling: how a text is pooled into a vector: the "mean" or "max" over its tokens, the "cls" vector, or BERT's
+            "pooler"; by default the mean.
+        pooled_layers: the number of top layers of a text encoder that are pooled, "all" for all layers and the
+            embeddings; by default 1.
+        dropout: the fraction of the vector that is dropped in training; by default 0.1 for texts and 0 for others.
         units: U, the number of logits of a row.
         name: the name of the task.
 
@@ -42,23 +52,71 @@ class RowTask(Task):
     Returns:
         a dictionary of `logits` (B, U) float32, `encoded` (B, D) float32, the input of the head, and other outputs of
         the backbone: if the model has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32.
+
+    Raises:
+        ConfigError: an option for texts is given for another model.
     """
 
     supports_ensemble = True
 
-    def __init__(self, backbone: Backbone, *, units: int, name: str):
+    def __init__(
+        self,
+        *,
+        model: Given[RowEncoder],
+        encoder: Training = "fine_tune",
+        pooling: Pooling | None = None,
+        pooled_layers: PooledLayers | None = None,
+        dropout: Rate | None = None,
+        units: int,
+        name: str,
+    ):
         super().__init__(name=name, autocast=False)
-        self.backbone = backbone
-        self.encoder_is_frozen = backbone.is_frozen
+        self.backbone = self.make_backbone(
+            model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout
+        )
+        self.encoder_is_frozen = self.backbone.is_frozen
         initializer = keras.initializers.TruncatedNormal(stddev=0.02)
         self.head = keras.layers.Dense(units, kernel_initializer=initializer, name="head", dtype="float32")
-        self.head.build((None, backbone.width))
+        self.head.build((None, self.backbone.width))
         self.built = True
+
+    def make_backbone(
+        self,
+        model: RowEncoder,
+        *,
+        encoder: Training,
+        pooling: Pooling | None,
+        pooled_layers: PooledLayers | None,
+        dropout: float | None,
+    ) -> Backbone:
+        """Create the backbone from arguments of the constructor, according to the contract of the model."""
+        if isinstance(model, Encoder):
+            return TextBackbone(
+                model,
+                encoder=encoder,
+                pooling=pooling or "mean",
+                pooled_layers=pooled_layers or 1,
+                dropout=TEXT_DROPOUT if dropout is None else dropout,
+            )
+        text_options = {"encoder": encoder != "fine_tune", "pooling": pooling, "pooled_layers": pooled_layers}
+        for key, is_given in text_options.items():
+            if is_given:
+                raise ConfigError(
+                    "the key is for models that read texts",
+                    key=key,
+                    expected="no such key",
+                    received=f"a {type(model).__name__}, which makes one vector of each row by itself",
+                )
+        return PooledBackbone(model, dropout=dropout or 0.0)
 
     @property
     def model(self) -> keras.Model:
         """The encoder of the rows."""
         return self.backbone.model
+
+    @property
+    def optional_layers(self) -> Sequence[keras.layers.Layer]:
+        return self.backbone.optional_layers
 
     def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         is_precomputed = ENCODED in features
@@ -85,51 +143,12 @@ class RowTask(Task):
         return [*self.backbone.depth_groups(), self.head.trainable_variables]
 
 
-def make_backbone(
-    model: RowEncoder,
-    *,
-    encoder: Training = "fine_tune",
-    pooling: Pooling | None = None,
-    pooled_layers: PooledLayers | None = None,
-    dropout: float | None = None,
-) -> Backbone:
-    """Create the backbone for a model, according to the contract of the model.
-
-    Args:
-        model: an encoder of texts, of rows of tables or of images.
-        encoder: "fine_tune", or "frozen" for a text encoder that is not trained.
-        pooling, pooled_layers: how a text is pooled into a vector; "mean" and 1 by default.
-        dropout: the dropout rate of the vector; by default 0.1 for texts, otherwise 0.
-
-    Raises:
-        ConfigError: an option for texts is given for another model.
-    """
-    if isinstance(model, Encoder):
-        return TextBackbone(
-            model,
-            encoder=encoder,
-            pooling=pooling or "mean",
-            pooled_layers=pooled_layers or 1,
-            dropout=TEXT_DROPOUT if dropout is None else dropout,
-        )
-    text_options = {"encoder": encoder != "fine_tune", "pooling": pooling, "pooled_layers": pooled_layers}
-    for key, is_given in text_options.items():
-        if is_given:
-            raise ConfigError(
-                "the key is for models that read texts",
-                key=key,
-                expected="no such key",
-                received=f"a {type(model).__name__}, which makes one vector of each row by itself",
-            )
-    return PooledBackbone(model, dropout=dropout or 0.0)
-
-
 def average_predictions(predictions: Sequence[dict[str, Any]], *, exclude: Sequence[str] = ()) -> dict[str, Any]:
     """Average the predictions of several models by name; the predictions of a single model are unchanged.
 
     Args:
         predictions: tensors or arrays of equal shapes.
-        exclude: names to leave out, such as ids, of which a mean has no meaning.
+        exclude: names to leave out, such as ids, whose mean has no meaning.
     """
     return {
         name: ops.mean(ops.stack([member[name] for member in predictions]), axis=0) if len(predictions) > 1 else value

@@ -86,7 +86,7 @@ class Task(keras.Model):
         raise NotImplementedError
 
     def scores_to_explain(self, features: dict[str, Any]) -> Any:
-        """Compute the scores (B, C) of each row, of which the highest can be explained by gradients.
+        """Compute the scores (B, C) of each row; the highest score can be explained by gradients.
 
         None where there is no single prediction for a row.
         """

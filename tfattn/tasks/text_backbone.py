@@ -20,7 +20,8 @@ class TextBackbone(Backbone):
     Args:
         model: the encoder that reads the texts.
         encoder: "fine_tune" trains the encoder; "frozen" does not.
-        pooling: how a text is pooled into a vector: "mean" over its tokens, the "cls" vector, or BERT's "pooler".
+        pooling: how a text is pooled into a vector: the "mean" over its tokens, their "max" in each component, the
+            "cls" vector, or BERT's "pooler".
         pooled_layers: the number of the encoder's top layers that are pooled, "all" for all layers and the embeddings.
             The vectors of several layers are normalized to mean 0 and variance 1, so that all layers have the same
             scale, and concatenated.
@@ -42,6 +43,7 @@ class TextBackbone(Backbone):
         self.pooling = pooling
         model.trainable = not self.is_frozen
         model.pooler.trainable = pooling == "pooler" and not self.is_frozen
+        self.optional_layers = () if pooling == "pooler" else (model.pooler,)
 
     def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
         outputs = self.model(features, training=training and not self.is_frozen)

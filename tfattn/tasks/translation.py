@@ -30,10 +30,10 @@ class TranslationTokenizer(Protocol):
     def detokenize(self, token_ids: Any) -> Any:
         """Convert token ids (B, L) to texts (B,)."""
 
-    def tokens_of(self, token_ids: Any) -> Any:
+    def token_names(self, token_ids: Any) -> Any:
         """Convert ids of source tokens to their strings."""
 
-    def target_tokens_of(self, token_ids: Any) -> Any:
+    def target_token_names(self, token_ids: Any) -> Any:
         """Convert ids of target tokens to their strings."""
 
 
@@ -142,7 +142,7 @@ class Translation(Task):
             return []
         written = self.generate(memory, aligned=True)
         weights, written_lengths = (ops.convert_to_numpy(x) for x in (written.alignment, written.lengths))
-        names = text.tokens_of(token_ids), text.target_tokens_of(written.token_ids)
+        names = text.token_names(token_ids), text.target_token_names(written.token_ids)
         sides = [[[token.decode("utf-8", "replace") for token in row] for row in name.numpy()] for name in names]
         return [
             (weights[row, :long, :wide], sides[0][row][:wide], sides[1][row][:long])

@@ -24,7 +24,7 @@ VECTORS_BATCH = 10_000  # words whose vectors are computed together
 class WordStatistics(Protocol):
     """The required part of a preprocessor; it also has `counts`, (V,) int, the count of each word in the texts."""
 
-    def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+    def encode(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Yield the word ids of each text."""
 
     def word_subwords(self) -> np.ndarray:

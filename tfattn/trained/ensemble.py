@@ -8,9 +8,9 @@ import numpy as np
 
 from tfattn import files
 from tfattn.features import EXAMPLE_ROWS
-from tfattn.preprocessing.padding import padded
+from tfattn.layers.adapters import merge
+from tfattn.preprocessing.padding import padded, stack_fields
 from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.preprocessing.several_texts import stack_fields
 from tfattn.runs.member import check_labels
 from tfattn.runs.run import Run
 from tfattn.tasks.operating_point import OperatingPoint
@@ -43,6 +43,8 @@ class TrainedEnsemble:
         ensemble = TrainedEnsemble([(preprocessor, task)])
         scores = ensemble.predict([{"age": "39", "hours": "40"}])["scores"]  # (1, 2)
     """
+
+    most_permuted_rows: int | None = None  # the model is in memory, and predicts any number of rows in seconds
 
     def __init__(
         self,
@@ -105,6 +107,8 @@ def load(run: Run) -> TrainedEnsemble:
             preprocessor = member.preprocessor()
             task = member.task(preprocessor)
             checkpoints.load_weights(task, member.folder / "checkpoints")
+            if run.config.at("export", "merge_adapter"):
+                merge(task.model)
             models.append((preprocessor, task))
     ensemble = TrainedEnsemble(models)
     if ensemble.task.has_operating_point and (run.folder / OPERATING_POINT).exists():

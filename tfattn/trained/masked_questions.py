@@ -30,8 +30,8 @@ class MaskedQuestion(NamedTuple):
 
 def with_mask_tokens(ensemble: TrainedEnsemble) -> TrainedEnsemble:
     """Return the same model with a preprocessor that reads [MASK] in a text as the token."""
-    (wordpiece,), (task,) = ensemble.preprocessors, ensemble.tasks
-    return TrainedEnsemble([(MaskedText(wordpiece), task)])
+    (tokenizer,), (task,) = ensemble.preprocessors, ensemble.tasks
+    return TrainedEnsemble([(MaskedText(tokenizer), task)])
 
 
 def sample_questions(

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from tfattn import files
-from tfattn.data.raw_rows import read_leaked
 from tfattn.data.reader import Reader
+from tfattn.data.sources.raw_rows import read_leaked
 from tfattn.data.split_config import TEST, VALIDATION
 from tfattn.rows import joined_rows
 from tfattn.runs.member import Member

@@ -1,24 +1,80 @@
 """Text generation with trained language models: greedy continuations of prompts and answers in chats."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 import tensorflow as tf
+from keras import tree
 
+from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
 from tfattn.features import ANSWER, MESSAGES, PROMPT, TEXT
 from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message
+from tfattn.models.contracts.decoder import Decoder
 from tfattn.preprocessing.chat_ids import piece_ids, rendered_chat_ids
 from tfattn.preprocessing.language import Language
 from tfattn.rows import evenly_spaced
 from tfattn.tasks.generation import sample_continuations
 from tfattn.trained.ensemble import TrainedEnsemble
-from tfattn.trained.shared_decoder import SharedDecoder
 from tfattn.training.compiled import compiled
 
-MAX_NEW_TOKENS = 16  # generated tokens of a sample
+
+class SharedDecoder:
+    """A decoder whose methods are graph functions, traced once for all callers.
+
+    Decoding loops are traced several times for each signature. If each trace contained the layers of a deep model, an
+    export would take minutes to write and to load.
+
+    Args:
+        model: the decoder, or another SharedDecoder.
+        inlined: whether TensorFlow may inline the functions. Outside of loops, a step is an eighth faster with
+            inlining; the body of a loop is optimized again for each loop.
+
+    Attributes:
+        vocabulary_size, max_sequence_length: of the decoder.
+    """
+
+    def __init__(self, model: Union[Decoder, "SharedDecoder"], *, inlined: bool = False):
+        self.vocabulary_size, self.max_sequence_length = model.vocabulary_size, model.max_sequence_length
+        self.empty_cache = model.empty_cache
+        cache = tree.map_structure(_of_any_size, model.empty_cache(1))
+        ids, mask = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None], tf.bool)
+        self._read = _function(model.read, [ids, cache, mask], inlined)
+        self._step = _function(model.step, [tf.TensorSpec([None], tf.int32), cache], inlined)
+        width = self._read.get_concrete_function().structured_outputs[0]
+        vectors = tf.TensorSpec([None, None, width.shape[-1]], width.dtype)
+        self._next_logits = _function(model.next_logits, [vectors], inlined)
+
+    def read(self, token_ids: Any, cache: Cache, padding_mask: Any) -> tuple[Any, Cache]:
+        """Read tokens, see `Decoder.read`."""
+        x, cache = self._read(token_ids, cache, padding_mask)
+        return x, Cache(*cache)
+
+    def step(self, token_ids: Any, cache: Cache) -> tuple[Any, Cache]:
+        """Take a decoding step, see `Decoder.step`."""
+        logits, cache = self._step(token_ids, cache)
+        return logits, Cache(*cache)
+
+    def next_logits(self, x: Any) -> Any:
+        """Compute the logits of next tokens from vectors (B, T, D), see `Decoder.next_logits`."""
+        return self._next_logits(x)
+
+
+def _of_any_size(x: Any) -> tf.TensorSpec:
+    """Return the spec of a cache tensor with any number of rows and positions."""
+    return tf.TensorSpec(
+        [None if axis in (0, 2) or len(x.shape) == 2 else size for axis, size in enumerate(x.shape)], x.dtype
+    )
+
+
+def _function(function: Any, specs: list[Any], inlined: bool) -> Any:
+    attributes = {} if inlined else {"_noinline": True}
+    return tf.function(function, input_signature=specs, autograph=False, experimental_attributes=attributes)
+
+
+SAMPLE_TOKENS = 16  # generated tokens of a sample
 MAX_WORDS = 12  # words of a sample prompt
 
 
@@ -27,7 +83,7 @@ class TextGenerator:
 
     Args:
         ensemble: an ensemble of a single model.
-        max_new_tokens: the maximum number of generated tokens.
+        max_tokens: the maximum number of generated tokens.
 
     Attributes:
         language: the tokenizer.
@@ -35,9 +91,9 @@ class TextGenerator:
         single_steps: the decoder as graph functions that TensorFlow may inline, for use outside of loops.
     """
 
-    def __init__(self, ensemble: TrainedEnsemble, *, max_new_tokens: int = MAX_NEW_TOKENS):
+    def __init__(self, ensemble: TrainedEnsemble, *, max_tokens: int = SAMPLE_TOKENS):
         (self.language,), (task,) = ensemble.preprocessors, ensemble.tasks
-        self._max_new_tokens = max_new_tokens
+        self._max_tokens = max_tokens
         self.single_steps = SharedDecoder(task.model, inlined=True)
         self.model = SharedDecoder(self.single_steps)
         self._compiled = compiled(self._generate)
@@ -71,9 +127,9 @@ class TextGenerator:
             self.model,
             token_ids,
             padding_mask,
-            end_id=self.language.end_id,
+            end_ids=self.language.end_ids,
             suppressed_ids=self.language.suppressed_ids,
-            max_new_tokens=tf.fill([rows], self._max_new_tokens),
+            max_tokens=tf.fill([rows], self._max_tokens),
             sampling=Sampling.of_rows(rows, seed=0, temperature=0.0, top_k=0, top_p=1.0, min_p=0.0),
             penalties=Penalties(repetition=ones, presence=zeros, frequency=zeros),
         )
@@ -85,14 +141,15 @@ def encode_prompts(language: Language, texts: tf.Tensor, *, parse_chats: bool = 
 
     Args:
         language: the tokenizer.
-        texts: (B,). An empty text becomes the end-of-text token, so that a new document follows.
+        texts: (B,). An empty text becomes the start token, or else the end-of-text token, so that a new document
+            follows.
         parse_chats: whether texts may be formatted chats with special tokens, see `rendered_chat_ids`; otherwise
             special tokens are plain text.
 
     Returns:
         token ids (B, P) int32, padded at the end, and the padding mask (B, P) bool.
     """
-    token_ids = rendered_chat_ids(language, texts) if parse_chats else language.split(texts)
+    token_ids = rendered_chat_ids(language, texts) if parse_chats else language.split_documents(texts)
     is_empty = token_ids.row_lengths() == 0
     start = tf.RaggedTensor.from_row_lengths(
         tf.fill([tf.math.count_nonzero(is_empty)], language.end_id), tf.cast(is_empty, tf.int64), validate=False
@@ -121,6 +178,11 @@ def sample_prompts(rows: Sequence[Mapping[str, str]], *, limit: int) -> list[dic
         for line in evenly_spaced(_prompt_text(row).splitlines(), limit)
     ]
     return evenly_spaced([line for line in lines if line[TEXT]], limit) or [{TEXT: "", "row": ""}]
+
+
+def row_text(row: Mapping[str, Any]) -> str:
+    """Return the text of a row; of a chat, all messages."""
+    return row[TEXT] if TEXT in row else "\n".join(message.content for message in _messages(row))
 
 
 def sample_answers(rows: Sequence[Mapping[str, Any]], *, limit: int) -> list[tuple[str, list[Message], str]]:

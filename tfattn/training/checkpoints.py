@@ -141,7 +141,7 @@ class Checkpoints:
                 where=str(self.folder),
                 expected="at least one undamaged checkpoint",
                 received=f"{damaged.where}: {damaged.what}",
-                remedy="Delete the folder to train from the beginning.",
+                remedy="Delete the folder to train from scratch.",
             )
         return None
 
@@ -216,7 +216,7 @@ def _verify(folder: Path) -> None:
         raise CheckpointError(
             f"the checkpoint is damaged: {error.what}",
             where=error.where,
-            remedy="Delete the checkpoints to train from the beginning.",
+            remedy="Delete the checkpoints to train from scratch.",
         ) from None
 
 

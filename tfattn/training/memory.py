@@ -61,7 +61,7 @@ def check_memory(task: Task, *, copies: int, sizes: Mapping[str, int]) -> None:
     """
     parameters, trained = sum(map(_count, task.weights)), sum(map(_count, task.trainable_weights))
     needed, memory = BYTES * (parameters + (copies - 1) * trained), available()
-    if needed <= memory or tf.config.list_physical_devices("GPU"):
+    if needed <= memory or tf.config.get_visible_devices("GPU"):
         return
     largest = max(task.weights, key=_count)
     # An axis may hold several parts: gates, queries with keys and values, sines with cosines.

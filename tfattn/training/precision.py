@@ -17,7 +17,7 @@ def fastest() -> tuple[str, str]:
     bfloat16 is faster on NVIDIA GPUs since Ampere and on processors with AMX. With only the bfloat16 instructions of
     AVX-512, AMD processors are twice as fast as in float32, and Intel processors slower than in float32.
     """
-    gpus = tf.config.list_physical_devices("GPU")
+    gpus = tf.config.get_visible_devices("GPU")
     if gpus:
         capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability", (0, 0))
         is_faster, device = capability >= FIRST_GPU_WITH_BFLOAT16, "GPU"

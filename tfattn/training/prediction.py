@@ -1,6 +1,7 @@
 """Predictions and metrics for all rows of a split, computed by all replicas."""
 
 import functools
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -37,9 +38,14 @@ class Evaluator:
         self._task = task
         self._over_records = _OverRecords(self._compute, runtime)
 
-    def __call__(self, reader: Reader) -> dict[str, float]:
-        """Compute the loss, each of several terms, and the task's metrics, by flat names."""
-        columns, record_ids, sums = self._over_records(reader)
+    def __call__(self, reader: Reader, *, max_batches: int | None = None) -> dict[str, float]:
+        """Compute the loss, each of several terms, and the task's metrics, by flat names.
+
+        Args:
+            reader: the reader of the split.
+            max_batches: the number of batches to read; None reads the whole split.
+        """
+        columns, record_ids, sums = self._over_records(reader, max_batches)
         texts = reader.texts(reader.source_rows[record_ids])
         metrics = self._task.metrics_from(sums["statistics"], columns | texts)
         return {**mean_losses(sums["sums"], sums["weights"]), **metrics}
@@ -122,12 +128,14 @@ class _OverRecords:
         self._compiled = compiled(self._next)
         self._datasets: dict[Reader, tf.data.Dataset] = {}  # building a dataset takes longer than reading a short split
 
-    def __call__(self, reader: Reader) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
+    def __call__(
+        self, reader: Reader, max_batches: int | None = None
+    ) -> tuple[dict[str, Any], np.ndarray, dict[str, Any]]:
         if reader not in self._datasets:
             self._datasets[reader] = self._runtime.read(reader, 0)
         iterator = iter(self._datasets[reader])
         parts, numbers, totals = [], [], None
-        for _ in range(reader.num_batches(0)):
+        for _ in range(min(reader.num_batches(0), max_batches or sys.maxsize)):
             batch = self._compiled(iterator, reader.targets)
             columns, record_ids, sums = tf.nest.map_structure(lambda value: value.numpy(), batch)
             sums = tf.nest.map_structure(lambda value: value.astype(np.float64), sums)

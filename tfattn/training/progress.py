@@ -65,7 +65,7 @@ class Display:
         """Show the steps of a call of the loop."""
         losses, last_step = taken.records["loss"], taken.counters.step
         shown = f"loss {np.nanmean(losses):.4f}" if np.isfinite(losses).any() else "loss not finite"
-        shown += "".join(f" · {value:,.0f} {_unit(name)}" for name, value in speeds.items() if value)
+        shown += "".join(f" · {_speed(name, value)}" for name, value in speeds.items() if value)
         self._bar.update(self._line, description=self._epoch(epoch + 1), completed=last_step, shown=shown)
         with self._writer.as_default():
             for index in reversed(range(len(taken) - 1, -1, -max(1, len(taken) // POINTS_PER_CALL))):
@@ -86,7 +86,7 @@ class Display:
             return
         parts = [f"loss {line['loss']:.4f}"]
         parts += [f"{name.replace('_', ' ')} {line[name]:.4f}" for name in self._shown if name in line]
-        parts += [f"{line[name]:,.0f} {_unit(name)}" for name in line if name.endswith("_per_second") and line[name]]
+        parts += [_speed(name, line[name]) for name in line if name.endswith("_per_second") and line[name]]
         best = " · best" if is_best else ""
         note(f"{self.position(line)}: {' · '.join(parts)} · {line['seconds']:.0f} s{best}")
 
@@ -110,5 +110,7 @@ def _writer(folder: Path, start: int) -> tf.summary.SummaryWriter:
     return tf.summary.create_file_writer(str(folder), filename_suffix=f".from-{start}")
 
 
-def _unit(name: str) -> str:
-    return name.replace("_per_", "/").replace("second", "s")
+def _speed(name: str, value: float) -> str:
+    """Format a speed such as `examples_per_second`; slow speeds keep a significant digit."""
+    number = f"{value:,.0f}" if value >= 9.5 else f"{value:.1g}" if value < 0.95 else f"{value:.1f}"
+    return f"{number} {name.replace('_per_', '/').replace('second', 's')}"

@@ -4,6 +4,7 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tensorflow as tf
@@ -44,6 +45,8 @@ class Runtime:
             gradients do not underflow.
         strategy: `one_device`, `mirrored` (all devices of this machine), `multi_worker` (the processes of TF_CONFIG),
             or `auto`.
+        device: `gpu` ends with an error if TensorFlow finds no GPU; `cpu` does not use GPUs; `auto` uses GPUs if there
+            are any.
         logical_devices: the number of logical devices into which the CPU is split, which share its cores and the rows
             of a batch; 0 does not split it. `cores` is the number of cores, at most four, on a machine without GPU: 1.5
             times as fast for models with operations too small for several cores.
@@ -66,6 +69,7 @@ class Runtime:
         *,
         precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
         strategy: Literal["auto", "one_device", "mirrored", "multi_worker"] = "auto",
+        device: Literal["auto", "cpu", "gpu"] = "auto",
         logical_devices: Annotated[
             NonNegativeInt | Literal["cores"], OnlyWith("strategy", values=("auto", "mirrored"))
         ] = 0,
@@ -73,6 +77,7 @@ class Runtime:
     ):
         self.precision = precision
         self.strategy_name = strategy
+        self.device = device
         self.logical_devices = logical_devices
         self.threads = threads
 
@@ -83,6 +88,7 @@ class Runtime:
         """
         for name, value in SETTINGS.items():
             os.environ.setdefault(name, value)
+        self._choose_device()
         configured = (self.precision, "as configured")
         self.chosen_precision, self.reason = fastest() if self.precision == "auto" else configured
         if self.threads:
@@ -175,8 +181,22 @@ class Runtime:
 
         return compiled(lambda value: self.run(of_replica, value))
 
+    def _choose_device(self) -> None:
+        """Hide the GPUs, or check that there is one."""
+        if self.device == "cpu":
+            with suppress(RuntimeError):  # TensorFlow is already in use, and its devices are fixed
+                tf.config.set_visible_devices([], "GPU")
+        elif self.device == "gpu" and not tf.config.list_physical_devices("GPU"):
+            raise ConfigError(
+                "no GPU can be used",
+                key="device",
+                expected="a GPU that TensorFlow can use",
+                received=_why_no_gpu(),
+                remedy="`python -m pip install tensorflow[and-cuda]` installs CUDA; `device: auto` uses the CPU.",
+            )
+
     def _make_strategy(self) -> tf.distribute.Strategy:
-        gpus = tf.config.list_physical_devices("GPU")
+        gpus = tf.config.get_visible_devices("GPU")
         workers = cluster().num_workers
         name, parts = self.strategy_name, self.logical_devices
         if parts == "cores":
@@ -202,6 +222,17 @@ class Runtime:
         names = [device.name for device in tf.config.list_logical_devices("CPU")]
         # The default for CPUs is a ring of collectives, which may start out of order in a loop of a graph.
         return tf.distribute.MirroredStrategy(names, cross_device_ops=tf.distribute.ReductionToOneDevice())
+
+
+def _why_no_gpu() -> str:
+    """Return the reason why TensorFlow has no GPU."""
+    if not tf.test.is_built_with_gpu_support():
+        return "a TensorFlow that was built without GPU support"
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "all") in ("", "-1"):
+        return f"CUDA_VISIBLE_DEVICES={os.environ['CUDA_VISIBLE_DEVICES']!r}, which hides all GPUs"
+    if not any(Path("/dev").glob("nvidia[0-9]*")):
+        return "a machine without an NVIDIA device (/dev/nvidia0)"
+    return "an NVIDIA device, but no matching CUDA libraries"
 
 
 def num_cores() -> int:

@@ -6,8 +6,10 @@ the complete state: a run that was killed at any moment resumes with the same re
 """
 
 import math
+import resource
 import time
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from tfattn.training.loop import TrainingLoop
 from tfattn.training.losses import loss_metrics, mean_losses
 from tfattn.training.not_finite import not_finite_error
 from tfattn.training.optimizers import decays
+from tfattn.training.outcome import outcome_warnings
 from tfattn.training.position import Identity, Totals
 from tfattn.training.prediction import Evaluator
 from tfattn.training.progress import Display
@@ -30,6 +33,44 @@ from tfattn.training.saved_run import SavedRun, checkpoint_tensors
 from tfattn.training.settings import TrainingSettings
 from tfattn.training.step import TrainingStep
 from tfattn.training.variables import frozen
+
+WARM_UP_STEPS = 2  # which trace the graph and compile kernels
+TIMED_SECONDS = 15.0
+VALIDATION_BATCHES = 50  # which are timed, at most
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The measured costs of a session.
+
+    Attributes:
+        warm_up_seconds: the time of the first steps and of the first validation, in addition to their usual time.
+        step_seconds: the mean time of a step.
+        timed_steps: the number of steps that were timed.
+        validation_seconds: the time of a validation.
+        checkpoint_seconds, checkpoint_bytes: the time and the size of a checkpoint.
+        peak_bytes: the highest memory of this process.
+    """
+
+    warm_up_seconds: float
+    step_seconds: float
+    timed_steps: int
+    validation_seconds: float
+    checkpoint_seconds: float
+    checkpoint_bytes: int
+    peak_bytes: int
+
+
+class _Clock:
+    """A clock that measures consecutive intervals."""
+
+    def __init__(self) -> None:
+        self._last = time.perf_counter()
+
+    def lap(self) -> float:
+        """Return the seconds since the last call."""
+        last, self._last = self._last, time.perf_counter()
+        return self._last - last
 
 
 class Session:
@@ -54,7 +95,8 @@ class Session:
         self.folder = folder
         self.runtime = runtime
         # Approximate, because the number of batches varies between epochs; only the schedule depends on it.
-        self.total_steps = settings.steps or settings.epochs * train.num_batches(0)
+        self.epochs = settings.epochs_of(train.num_batches(0))
+        self.total_steps = settings.steps or self.epochs * train.num_batches(0)
         self.monitor, self.mode = settings.monitored(task)
         weights = [variable.value for variable in task.trainable_weights]
         maps = [getattr(variable, "maps", ()) for variable in task.trainable_weights]
@@ -98,19 +140,56 @@ class Session:
                     while not self._validation_is_due():
                         self._take_steps(display, interruption)
                     self._validate(display)
+                    self._show_outcome()
             self.runtime.agree(self.position.counters.step)  # workers wait until the chief has written
         load_weights(self.task, self.saved.checkpoints.folder)
         if interruption.signal:
             raise Stopped(interruption.status)
         return self.position.history
 
+    def measure(self) -> Timing:
+        """Take steps for about `TIMED_SECONDS`, validate, write a checkpoint, and return the costs of each.
+
+        The steps change the weights and write into the folder: train with another session.
+        """
+        clock = _Clock()
+        self.position = self.saved.resume(self.total_steps)
+        with Interruption() as interruption, self.runtime.report_lost_workers(), self._display() as display:
+            while self.position.counters.step < WARM_UP_STEPS:
+                self._take_steps(display, interruption)
+            warm_up_steps, warm_up_seconds = self.position.counters.step, clock.lap()
+            timed_seconds = 0.0
+            while not timed_seconds or timed_seconds < TIMED_SECONDS and self.position.counters.step < self.total_steps:
+                self._take_steps(display, interruption)
+                timed_seconds += clock.lap()
+            timed_steps = self.position.counters.step - warm_up_steps
+            step_seconds = timed_seconds / timed_steps
+            validation_seconds, first_seconds = 0.0, 0.0
+            if self.validation is not None:
+                total = self.validation.num_batches(0)
+                read = min(total, VALIDATION_BATCHES)
+                self.evaluator(self.validation, max_batches=1)
+                first_seconds = clock.lap()
+                self.evaluator(self.validation, max_batches=read)
+                validation_seconds = clock.lap() * total / read
+            self._save()
+        return Timing(
+            warm_up_seconds=max(0.0, warm_up_seconds - warm_up_steps * step_seconds) + first_seconds,
+            step_seconds=step_seconds,
+            timed_steps=timed_steps,
+            validation_seconds=validation_seconds,
+            checkpoint_seconds=clock.lap(),
+            checkpoint_bytes=sum(file.stat().st_size for file in self.saved.checkpoints.newest().folder.iterdir()),
+            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10,
+        )
+
     def _display(self) -> Display:
         return Display(
             self.folder / "tensorboard",
             start=self.position.counters.step,
             steps=self.total_steps,
-            epochs=self.settings.epochs,
-            by_epoch=self.settings.epochs is not None and self.settings.validate_every is None,
+            epochs=self.epochs,
+            by_epoch=self.epochs is not None and self.settings.validate_every is None,
             monitor=self.monitor,
             visible=self.runtime.is_chief and not self.position.finished,
         )
@@ -119,7 +198,7 @@ class Session:
         """Return whether the run has its configured length."""
         if self.settings.steps:
             return self.position.counters.step >= self.settings.steps
-        return self.position.epoch >= self.settings.epochs
+        return self.position.epoch >= self.epochs
 
     def _validation_is_due(self) -> bool:
         position, every = self.position, self.settings.validate_every
@@ -188,6 +267,11 @@ class Session:
         display.line(line, is_best=self._best() is line)
         if stops_early and self.runtime.is_chief:
             note(f"{self.monitor} no longer improves: training ends after {display.position(line)}")
+
+    def _show_outcome(self) -> None:
+        if self.position.finished and self.runtime.is_chief:
+            for warning in outcome_warnings(self.position.history, self.settings, monitor=self.monitor, mode=self.mode):
+                note(f"note: {warning}")
 
     def _losses(self) -> dict[str, float]:
         totals = self.position.totals

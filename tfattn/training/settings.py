@@ -1,10 +1,12 @@
 """The settings of training: the keys of the `training:` section."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
+from tfattn.config.relations import NotWith
 from tfattn.config.types import Part, Section, Seed
 from tfattn.errors import ConfigError, nearest
 from tfattn.tasks.task import Task
@@ -18,11 +20,14 @@ Decay = Annotated[float, Field(gt=0.0, le=1.0)]
 
 @dataclass(kw_only=True, eq=False)
 class TrainingSettings:
-    """The settings of a training run. The defaults are for fine-tuning an encoder such as BERT.
+    """The settings of a training run. Keys that a pipeline does not set have the recommended value for its model.
+
+    `tfattn show` prints the recommended values; config/recommended_training.py has all of them.
 
     Args:
         epochs: the number of passes over the training rows; 3 if neither epochs nor steps are given.
         steps: the number of batches, over as many epochs as they take; instead of epochs.
+        min_steps: the minimum number of batches: few rows are read in more epochs than `epochs`.
         validate_every: the number of steps between two validations, independent of epochs, with another validation at
             the end of the run. Null validates at the end of each epoch.
         optimizer: updates the weights; AdamW by default.
@@ -58,6 +63,7 @@ class TrainingSettings:
 
     epochs: PositiveInt | None = None
     steps: PositiveInt | None = None
+    min_steps: Annotated[PositiveInt | None, NotWith("steps")] = None
     validate_every: PositiveInt | None = None
     optimizer: Part("optimizers") | None = None
     schedule: Part("schedules") | None = None
@@ -93,7 +99,12 @@ class TrainingSettings:
     @property
     def length(self) -> str:
         """The length of the run, for messages."""
-        return f"epochs: {self.epochs}" if self.steps is None else f"steps: {self.steps}"
+        at_least = f", steps: at least {self.min_steps}" if self.min_steps else ""
+        return f"epochs: {self.epochs}{at_least}" if self.steps is None else f"steps: {self.steps}"
+
+    def epochs_of(self, batches: int) -> int | None:
+        """Return the number of epochs for a number of batches per epoch; None if the length is a number of steps."""
+        return self.epochs and max(self.epochs, math.ceil((self.min_steps or 0) / batches))
 
     @property
     def copies(self) -> int:

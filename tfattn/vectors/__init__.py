@@ -1,1 +1,1 @@
-"""Vectors of texts, as an encoder makes them without a task, and of words; and the files that hold them."""
+"""Vectors of texts, from an encoder without a task, and of words, with their files."""

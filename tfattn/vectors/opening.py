@@ -1,14 +1,17 @@
-"""Opening of word vectors by file, export folder or export name."""
+"""Opening of word vectors by file, by the name of a package, or by the folder or name of an export."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from tfattn import files, native
+from tfattn.catalog import VECTOR_PACKAGES
 from tfattn.errors import CheckpointError, ConfigError, nearest
 from tfattn.features import SUBWORD_VECTORS, WORD_VECTORS
 from tfattn.preprocessing.word_list import WordList
 from tfattn.pretrained.own_export import OwnExport
+from tfattn.pretrained.packages import vectors_path
 from tfattn.vectors import word_files
 from tfattn.vectors.word_vectors import WordVectors
 
@@ -19,16 +22,17 @@ def open_vectors(model: str, folder: Path = SAVED_MODELS) -> WordVectors:
     """Read word vectors into memory.
 
     Args:
-        model: a file (see `word_files.read`), the folder of an export, or its name.
+        model: a file or folder (see `word_files.read`), a name of catalog.VECTOR_PACKAGES, the address of a file on a
+            hub, the folder of an export, or its name.
         folder: the folder of all exports.
 
     Raises:
-        ConfigError: there is no such model; suggests the nearest name.
+        ConfigError: there is no such model, which suggests the nearest name; or its package is not installed.
         DataError: the file is damaged, or has no word vectors.
         CheckpointError: the export is damaged, or has no word vectors.
     """
-    if Path(model).is_file():
-        return word_files.read(model)
+    if word_files.is_readable(path := vectors_path(model)):
+        return word_files.read(path)
     export = _export(model, folder)
     rows, _ = _shape(export)
     words, counts = WordList.read(export.folder / "assets")
@@ -44,16 +48,14 @@ def open_vectors(model: str, folder: Path = SAVED_MODELS) -> WordVectors:
     vectors = export.read([WORD_VECTORS, SUBWORD_VECTORS] if has_subwords else [WORD_VECTORS])
     subword_vector = None
     if has_subwords:
-        from tfattn.vectors.subword_vectors import SubwordVectors  # imported here: files are read without TensorFlow
-
-        subword_vector = SubwordVectors(export.folder / "assets", vectors[SUBWORD_VECTORS])
+        subword_vector = _subword_vector(export.folder / "assets", vectors[SUBWORD_VECTORS])
     return WordVectors(words, np.asarray(vectors[WORD_VECTORS], "float32"), counts, subword_vector)
 
 
 def vector_width(model: str, folder: Path = SAVED_MODELS) -> int:
     """Return the dimension of word vectors without reading them; arguments and errors as `open_vectors`."""
-    if Path(model).is_file():
-        return word_files.vector_width(model)
+    if word_files.is_readable(path := vectors_path(model)):
+        return word_files.vector_width(path)
     _, width = _shape(_export(model, folder))
     return width
 
@@ -65,11 +67,33 @@ def _export(model: str, folder: Path) -> OwnExport:
     known = [path.name for path in sorted(folder.iterdir()) if files.numbered(path)] if folder.is_dir() else []
     raise ConfigError(
         "there are no such word vectors",
-        expected=f"a file, the folder of an export, or an export in {folder}/: "
-        f"{', '.join(known) or 'there are none yet'}",
+        expected=f"a file, {', '.join(VECTOR_PACKAGES)}, hf://OWNER/NAME/FILE, the folder of an export, or an export "
+        f"in {folder}/: {', '.join(known) or 'there are none yet'}",
         received=repr(model),
-        remedy=nearest(model, known),
+        remedy=nearest(model, [*VECTOR_PACKAGES, *known]) or files.similar_path(model),
     )
+
+
+def _subword_vector(assets: Path, vectors: np.ndarray) -> Callable[[str], np.ndarray | None]:
+    """Return a function that computes the vector of a word, (D,), as the mean of the vectors of its n-grams.
+
+    Args:
+        assets: the saved preprocessor, which maps n-grams to ids.
+        vectors: (buckets, D), the vectors of n-grams.
+    """
+    import tensorflow as tf  # imported here: files are read without TensorFlow
+
+    from tfattn.preprocessing.corpus_words import CorpusWords
+
+    preprocessor = CorpusWords()
+    preprocessor.load(assets)
+
+    def compute(word: str) -> np.ndarray | None:
+        (ids,) = preprocessor.subword_ids(tf.constant([word])).numpy()
+        ids = ids[ids >= 0]
+        return vectors[ids].mean(axis=0) if len(ids) else None
+
+    return compute
 
 
 def _shape(export: OwnExport) -> tuple[int, int]:

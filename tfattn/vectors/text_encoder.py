@@ -15,8 +15,8 @@ from tfattn.errors import CheckpointError, ConfigError
 from tfattn.features import HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT, SEGMENT_IDS, SEQUENCE_OUTPUT, TOKEN_IDS
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops import pooling as pool
+from tfattn.preprocessing.encoder_tokens import EncoderTokens
 from tfattn.preprocessing.padding import padded
-from tfattn.preprocessing.wordpiece import WordPiece
 from tfattn.pretrained.contract import Pretrained
 from tfattn.training.compiled import compiled
 from tfattn.training.runtime import Runtime
@@ -74,7 +74,7 @@ class TextEncoder:
     def __init__(
         self,
         model: Encoder,
-        tokenizer: WordPiece,
+        tokenizer: EncoderTokens,
         *,
         pooling: Pooling,
         layers: Sequence[int] | None = None,
@@ -119,7 +119,7 @@ class TextEncoder:
         if not issubclass(kind, Encoder):
             received = f"the model {weights.model}"
             raise CheckpointError("the model is not a text encoder", where=str(weights.folder), received=received)
-        tokenizer = WordPiece(
+        tokenizer = registry.find("preprocessors", weights.preprocessor)(
             max_length=max_length or weights.max_length, fields=tuple(fields or weights.trained_on.columns)
         )
         tokenizer.adopt(**weights.tokenization())

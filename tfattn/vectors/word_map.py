@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tfattn.drawing.colours import BLUE
-from tfattn.drawing.figures import new_figure, short, styled, width_of
+from tfattn.drawing.figures import new_figure, short, styled, text_width
 from tfattn.errors import ConfigError
 from tfattn.vectors.word_vectors import WordVectors
 
@@ -82,7 +82,7 @@ def _sides(words: Sequence[str], dots: np.ndarray) -> list[tuple[int, int]]:
     """Choose a side of its dot for each word, with little overlap with other words and dots."""
     dot_boxes = np.concatenate([dots - GAP, dots + GAP], axis=1)
     boxes = np.array(
-        [[_box(width_of([word]), dot, side) for side in SIDES] for word, dot in zip(words, dots, strict=True)]
+        [[_box(text_width([word]), dot, side) for side in SIDES] for word, dot in zip(words, dots, strict=True)]
     )
     chosen = np.zeros(len(words), int)
     for number in [*range(len(words))] * ROUNDS:

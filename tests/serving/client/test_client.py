@@ -1,4 +1,4 @@
-"""Rows in, answers out, the same over REST and gRPC; and what is said where that cannot be."""
+"""The client returns the same predictions and errors over REST and gRPC."""
 
 import json
 import socket
@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
@@ -101,7 +102,7 @@ def client(server, protocol):
         yield made
 
 
-def test_a_classifier_is_answered_with_names(client):
+def test_predictions_of_a_classifier_have_labels(client):
     short, long = client.predict("reports", [{"text": "é", "other": "not sent"}, {"text": "x" * 40}])
     assert list(short) == ["label", "label_id", "score", "scores"]
     assert (short["label"], short["label_id"], short["score"]) == ("Leak", 0, 1.0)
@@ -109,7 +110,7 @@ def test_a_classifier_is_answered_with_names(client):
     assert client.predict("reports", []) == []
 
 
-def test_other_models_are_answered_by_output(client):
+def test_predictions_of_other_models_are_outputs_by_name(client):
     assert client.predict("half_plus_two", [{"x": 1.0}, {"x": 2}]) == [{"y": 2.5}, {"y": 3.0}]
     assert client.predict("sums", [{"a": 1.0, "b": 2.0}]) == [{"c": 3.0, "d": -1.0}]
     assert client.predict("others", [{"text": "é", "count": 4}]) == [
@@ -117,7 +118,14 @@ def test_other_models_are_answered_by_output(client):
     ]
 
 
-def test_rows_may_have_unequal_numbers_of_texts(protocol):
+def test_a_data_frame_is_accepted_and_numbers_for_texts_are_sent_as_text(client):
+    frame = pd.DataFrame({"text": [7, 1234567], "count": [4, 5], "other": None}, index=[9, 3])
+    expected = client.predict("others", [{"text": "7", "count": 4}, {"text": "1234567", "count": 5}])
+    assert client.predict("others", frame) == expected == client.predict("others", frame.to_dict("records"))
+    assert client.predict("others", frame[:0]) == []
+
+
+def test_lists_of_texts_may_differ_in_length(protocol):
     def longest(context, choices):
         places = [np.argmax([len(text) for text in row]) for row in choices]
         return {"choice": choices[np.arange(len(places)), places], "scores": np.ones(choices.shape, np.float32)}
@@ -131,7 +139,7 @@ def test_rows_may_have_unequal_numbers_of_texts(protocol):
     assert found == [{"choice": "yyy", "scores": [1.0, 1.0]}, {"choice": "zz", "scores": [1.0, 1.0]}]
 
 
-def test_optional_inputs_may_be_left_out_over_grpc(client, protocol):
+def test_optional_inputs_may_be_omitted_over_grpc(client, protocol):
     if protocol == "grpc":
         assert client.predict("others", [{"text": "a"}, {"text": "b"}], signature="more") == [
             {"text": "a"},
@@ -142,12 +150,12 @@ def test_optional_inputs_may_be_left_out_over_grpc(client, protocol):
             client.predict("others", [{"text": "a"}], signature="more")
 
 
-def test_another_signature_may_be_asked(client):
+def test_another_signature_may_be_called(client):
     sent = [{"inputs": example(x=20.0).SerializeToString()}]
     assert client.predict("half_plus_two", sent, signature="regress") == [{"outputs": 12.0}]
 
 
-def test_what_a_model_reads_is_known(client):
+def test_metadata_has_inputs_and_outputs(client):
     assert client.inputs("sums") == ("a", "b")
     assert client.inputs("half_plus_two", signature="classify") == ("inputs",)
     known = client.metadata("others")
@@ -168,7 +176,7 @@ def test_versions_and_labels(client, server):
         client.predict("reports", [{"text": "a"}], label="x")
 
 
-def test_label_names_are_asked_once_a_version_and_always_those_of_the_answer(client, server):
+def test_labels_are_requested_once_per_version_and_match_the_scores(client, server):
     rows = [{"text": "x" * 40}]
     for _ in range(3):
         assert client.predict("reports", rows)[0]["label"] == "Électronique"
@@ -181,7 +189,7 @@ def test_label_names_are_asked_once_a_version_and_always_those_of_the_answer(cli
     assert answer["scores"]["Mechanical"] == 1.0
 
 
-def test_a_new_version_is_soon_noticed(client, server, monkeypatch):
+def test_a_new_version_is_used_soon(client, server, monkeypatch):
     monkeypatch.setattr("tfattn.serving.client.client.FRESH_SECONDS", 0.0)
     client.predict("half_plus_two", [{"x": 1.0}])
     new = half_plus_two(7)
@@ -207,6 +215,7 @@ def test_a_new_version_is_soon_noticed(client, server, monkeypatch):
             "no such version of it.*Specific\\(sums, 9\\)",
         ),
         (lambda c: c.metadata("sums", version=9), "no such version"),
+        (lambda c: c.predict("reports", ["a text"]), "a row is not a mapping: .*received str 'a text'"),
         (
             lambda c: c.predict("sums", [{}], signature="defualt"),
             "no such signature: expected default, serving_default.*Did you mean `default`",
@@ -215,12 +224,12 @@ def test_a_new_version_is_soon_noticed(client, server, monkeypatch):
         (lambda c: c.predict("sums", [{"a": [1.0, 2.0], "b": 1.0}, {"a": 1.0, "b": 1.0}]), "refuses the request"),
     ],
 )
-def test_what_is_wrong_is_said(client, call, message):
+def test_errors_name_the_cause(client, call, message):
     with pytest.raises(ServingError, match=message):
         call(client)
 
 
-def test_the_servers_own_words_are_passed_on(client, server):
+def test_errors_have_the_message_of_the_server(client, server):
     server.models.find("reports").error_to_raise = Failure(StatusCode.UNAVAILABLE, "the queue is full")
     with pytest.raises(ServingError, match="reports: the server does not answer: received .*the queue is full"):
         client.predict("reports", [{"text": "a"}])
@@ -229,7 +238,7 @@ def test_the_servers_own_words_are_passed_on(client, server):
         client.predict("reports", [{"text": "a"}])
 
 
-def test_retries_only_if_asked(client, server, protocol, monkeypatch):
+def test_requests_are_retried_only_with_retries(client, server, protocol, monkeypatch):
     monkeypatch.setattr("tfattn.serving.client.client.FIRST_WAIT", 0.01)
     version = server.models.find("reports")
     version.error_to_raise = Failure(StatusCode.UNAVAILABLE, "busy")
@@ -247,7 +256,7 @@ def test_retries_only_if_asked(client, server, protocol, monkeypatch):
     assert len(version.calls) == 1
 
 
-def test_a_server_that_comes_later_is_waited_for(protocol, monkeypatch):
+def test_retries_wait_for_a_server_that_starts(protocol, monkeypatch):
     monkeypatch.setattr("tfattn.serving.client.client.FIRST_WAIT", 0.05)
     with SERVERS[protocol](Models(half_plus_two())) as started:
         port = started.port
@@ -264,7 +273,7 @@ def test_a_server_that_comes_later_is_waited_for(protocol, monkeypatch):
     assert answers == [{"y": 2.5}]
 
 
-def test_who_does_not_answer_in_time(client, server, protocol):
+def test_a_server_that_does_not_answer_in_time_is_an_error(client, server, protocol):
     version = server.models.find("reports")
     server.do(version.gate.clear)
     with Client(f"{protocol}://{server.host}", timeout=0.3) as hurried:
@@ -286,7 +295,7 @@ def test_the_token_is_sent(protocol, tmp_path):
             stranger.predict("half_plus_two", [{"x": 1.0}])
 
 
-def test_tls_with_a_certificate_that_signs_itself(protocol, tmp_path):
+def test_tls_with_a_self_signed_certificate(protocol, tmp_path):
     written, key = certificate.make(tmp_path)
     with SERVERS[protocol](Models(half_plus_two()), tls_certificate=written, tls_key=key) as server:
         with Client(f"{protocol}s://{server.host}", authority=written) as client:
@@ -298,7 +307,7 @@ def test_tls_with_a_certificate_that_signs_itself(protocol, tmp_path):
         Client(f"{protocol}s://{server.host}", authority=tmp_path / "none")
 
 
-def test_many_threads_may_use_one(client):
+def test_many_threads_may_use_a_client(client):
     answers = [None] * 8
 
     def ask(index):
@@ -343,12 +352,12 @@ def answering(*replies: bytes) -> str:
         (b"", "the server does not answer: received cannot be reached"),
     ],
 )
-def test_what_is_no_model_server(reply, message):
+def test_other_programs_are_not_model_servers(reply, message):
     with pytest.raises(ServingError, match=message):
         Client(answering(reply)).metadata("m")
 
 
-def test_a_connection_that_the_server_has_closed_is_opened_again():
+def test_a_closed_connection_is_opened_again():
     metadata = {"model_spec": {"version": "1"}, "metadata": {"signature_def": {"signature_def": {}}}}
     body = json.dumps(metadata).encode()
     reply = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
@@ -358,24 +367,24 @@ def test_a_connection_that_the_server_has_closed_is_opened_again():
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:8501", "ftp://a", "http://", "http://a:x", "http://a:99999", "reports"])
-def test_an_address_is_one(address):
+def test_an_invalid_address_is_refused(address):
     with pytest.raises(ServingError, match="not an address.*expected http://HOST:PORT"):
         Client(address)
 
 
-def test_a_model_that_failed_to_load_is_not_there(protocol):
+def test_a_model_that_failed_to_load_is_not_served(protocol):
     failed = half_plus_two(1, state=VersionState.END)
     with SERVERS[protocol](Models(failed)) as server, Client(f"{protocol}://{server.host}") as client:
         pytest.raises(ServingError, client.inputs, "half_plus_two").match("It may still be loading")
 
 
-def test_a_client_is_quiet():
+def test_a_client_writes_no_output():
     code = "from tfattn.serving import Client; Client('grpc://127.0.0.1:1').close()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout + done.stderr == ""
 
 
-def test_rest_does_without_tensorflow():
+def test_rest_does_not_import_tensorflow():
     code = (
         "import sys; from tfattn.serving import Client; Client('http://127.0.0.1:1')\n"
         "print([name for name in ('tensorflow', 'numpy', 'keras') if name in sys.modules])"

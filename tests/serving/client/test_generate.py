@@ -1,4 +1,4 @@
-"""Writing in the terminal: as the scheduler writes, and wrong settings are told before anything is loaded."""
+"""Text generation in the terminal: texts are printed as they are generated, and invalid settings before loading."""
 
 import pytest
 
@@ -12,38 +12,47 @@ def model(tmp_path, monkeypatch):
     """A model that writes what it is told to, in place of a SavedModel."""
     stand_in = StandIn(tmp_path, script=b"Paris, of course.")
     monkeypatch.setattr(commands.model_store, "find", lambda model, folder: tmp_path)
-    monkeypatch.setattr(commands, "SavedModel", lambda folder: stand_in)
+    monkeypatch.setattr(commands, "open_language_model", lambda folder, **options: stand_in)
     return stand_in
 
 
 def told(command, *arguments, **settings):
     said = []
-    command("any", *arguments, folder=None, settings=settings, say=said.append)
+    command("any", *arguments, folder=None, engine="auto", settings=settings, say=said.append)
     return said
 
 
-def test_a_text_comes_in_pieces_that_are_whole_together(model):
-    said = told(commands.generate, "Where?", temperature=0.0, max_new_tokens=17)
+def test_a_text_is_printed_in_pieces(model):
+    said = told(commands.generate, "Where?", temperature=0.0, max_tokens=17)
     assert len(said) > 3 and "".join(said).strip() == "Paris, of course."
 
 
-def test_several_texts_come_under_their_numbers(model):
-    said = "".join(told(commands.generate, "Where?", temperature=0.0, n=2, max_new_tokens=5))
+def test_several_texts_are_printed_with_numbers(model):
+    said = "".join(told(commands.generate, "Where?", temperature=0.0, n=2, max_tokens=5))
     assert said.splitlines() == ["[1] Paris", "[2] Paris"]
 
 
-def test_a_chat_is_answered_in_the_light_of_what_was_said(model):
-    said = "".join(told(commands.chat, ["Where?\n", "\n", "Sure?\n"], temperature=0.0, max_new_tokens=5))
+def test_a_chat_continues_with_all_earlier_messages(model):
+    said = "".join(told(commands.chat, ["Where?\n", "\n", "Sure?\n"], temperature=0.0, max_tokens=5))
     assert said.splitlines() == ["Paris", "Paris"]
     # The second turn finds the first one read already, and the answer too.
     assert sum(model.read) < 2 * len("Where?Paris") + len("Sure?") + 60
 
 
-def test_a_text_is_one_of_those_that_are_asked_for(model):
+def test_a_guided_text_is_one_of_the_choices(model):
     said = told(commands.generate, "Where?", guided={"guided_choice": ["Pisa", "Paris"]})
     assert "".join(said) == "Paris\n"
     with pytest.raises(DataError, match="guided_json: the schema is no JSON"):
         told(commands.generate, "Where?", guided={"guided_json": "{"})
+
+
+def test_log_probabilities_are_printed_by_token(model, capsys):
+    told(commands.generate, "Where?", temperature=0.0, max_tokens=2, logprobs=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("loading ") and [line.partition(":")[0] for line in lines[1:3]] == [
+        "'P' -0.500",
+        "'a' -0.500",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +64,7 @@ def test_a_text_is_one_of_those_that_are_asked_for(model):
         ({"stop": ("x" * 2**20,)}, "stop"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, said):
+def test_invalid_settings_are_refused(settings, said):
     for command, prompt in ((commands.generate, "a"), (commands.chat, ["a"])):
         with pytest.raises(DataError, match=said):
             told(command, prompt, **settings)

@@ -27,14 +27,14 @@ def test_file(tmp_path):
     return write
 
 
-def test_labels_are_sent_in_by_their_names(models, test_file, tmp_path):
+def test_labels_are_written_by_name(models, test_file, tmp_path):
     path = test_file(("index", "sentence"), ("0", 'no "quotes'), ("1", "short"), ("2", "a long sentence"))
     written = glue.write(local.load("reports", models), "SST-2", path, tmp_path / "glue")
     assert written == tmp_path / "glue" / "SST-2.tsv"
     assert written.read_text() == "index\tprediction\n0\tLeak\n1\tÉlectronique\n2\tLeak\n"
 
 
-def test_numbers_are_sent_in_within_their_bounds(test_file, tmp_path):
+def test_numbers_are_clipped_to_their_range(test_file, tmp_path):
     header = ("index", "genre", "sentence1", "sentence2")
     path = test_file(header, ("0", "", "a", "-0.2"), ("1", "", "b", "3.14159"), ("2", "", "c", "5.01"))
     written = glue.write(Number(), "STS-B", path, tmp_path)

@@ -68,7 +68,7 @@ def test_what_cannot_be_read_has_a_line_that_says_why(folder, tmp_path):
     rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
     assert ["size" in row for row in rows] == [True, False, False, False, False, True]
     assert f"{folder / 'list.txt'}:2: cannot read the image (No such file or directory)" in rows[1]["error"]
-    assert "none.jpg: the file is no image that can be read" in rows[2]["error"]
+    assert "none.jpg: the file is not a supported image" in rows[2]["error"]
     assert rows[3]["error"].endswith("the model refuses the row: received image 1 is too small")
 
 

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from tfattn.data.parallel_files import ParallelFiles
+from tfattn.data.sources.parallel_files import ParallelFiles
 from tfattn.errors import DataError
 from tfattn.formats.csv_files import CsvFile
 from tfattn.formats.jsonl_files import JsonLinesFile
-from tfattn.formats.limits import LONGEST_TEXT
+from tfattn.formats.limits import MAX_TEXT_LENGTH
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client import input_rows
 
@@ -51,7 +51,7 @@ def test_lists_of_texts_come_from_columns_or_from_json(read):
     lines = '{"sent1": "a", "choices": ["x", "y", "z"]}\n{"context": "b", "choices": "x"}\n'
     assert read("a.csv", table, CHOICES, lists={"choices"})[0] == [("a", ["He sits", "He runs"]), ("b", ["She sits"])]
     (row, problem), _ = read("a.jsonl", lines, CHOICES, lists={"choices"})
-    assert row == ("a", ["x", "y", "z"]) and "the value of 'choices' is no list of texts" in problem
+    assert row == ("a", ["x", "y", "z"]) and "the value of 'choices' is not a list of texts" in problem
     with pytest.raises(DataError, match="there are no columns for the list `choices`: expected end1, .*In JSON lines"):
         read("b.csv", "sent1,sent2,end0\na,b,c\n", CHOICES, lists={"choices"})
     of_json = TrainingFile({"context": "context", "choices": "choices"})
@@ -123,7 +123,7 @@ def test_standard_input_of_a_stated_kind(monkeypatch):
         ("a.csv", "", "a.csv: the file is empty"),
         ("a.csv", "text\n", "a.csv: the file holds a header but no rows"),
         ("a.jsonl", "\n\n", "a.jsonl: the file holds no rows"),
-        ("a.txt", b"\x89PNG\r\n\x1a\n", "a.txt: the file is not text: .* what seems to be a picture. Check `--input`"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n", "a.txt: the file is not text: .* what seems to be an image. Check `--input`"),
         ("a.csv", b"a\xff\n", "a.csv:1: the line is not UTF-8 text: received the byte 0xff at position 2"),
         ("a.csv", b"text\0\n", "a.csv:1: the line is not UTF-8 text: received the byte 0x00 at position 5"),
         ("a.csv", "text\né\n".encode("utf-16"), "a.csv:1: .*`iconv -f utf-16 -t utf-8`"),
@@ -138,7 +138,7 @@ def test_what_is_wrong_with_a_file_ends_it(read, name, content, message):
 
 
 def test_a_line_without_end_ends_the_file(read, monkeypatch):
-    monkeypatch.setattr("tfattn.serving.client.input_lines.LONGEST_ROW", 1000)
+    monkeypatch.setattr("tfattn.serving.client.input_lines.MAX_ROW_LENGTH", 1000)
     assert len(read("a.txt", "x" * 999 + "\n")[0][0][0]) == 999
     with pytest.raises(DataError, match="a.txt:2: the line is too long: expected at most 1,000 characters"):
         read("a.txt", "x\n" + "y" * 1001)
@@ -180,7 +180,7 @@ def test_what_is_wrong_with_a_row_is_said_of_it_and_the_next_is_read(read, name,
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
 def test_a_text_that_is_too_long_is_said_of_its_row(read, name):
-    long = "x" * (LONGEST_TEXT + 1)
+    long = "x" * (MAX_TEXT_LENGTH + 1)
     lines = [f'{{"text": "{text}"}}' if name == "a.jsonl" else text for text in ("a", long, "c")]
     told, _ = read(name, "".join(f"{line}\n" for line in ["text"] * (name == "a.csv") + lines))
     assert (told[0], told[2]) == (("a",), ("c",)) and re.search("too long|larger than field limit", told[1])

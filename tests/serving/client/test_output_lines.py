@@ -6,9 +6,12 @@ import json
 
 import pytest
 
-from tfattn.errors import ConfigError
+from tfattn.errors import ConfigError, DataError
 from tfattn.serving.client import output_lines
 from tfattn.serving.client.output_lines import FailedRow
+
+openpyxl = pytest.importorskip("openpyxl")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 CLASSIFIED = [
     FailedRow(text='a "b"', error="new.csv:2: no"),
@@ -55,6 +58,47 @@ def test_a_table_is_written_line_by_line():
     table = output_lines.format_of("out.csv")(lines())
     next(table), next(table)
     assert len(read) == 1
+
+
+def read_excel(data):
+    header, *rows = openpyxl.load_workbook(io.BytesIO(data)).active.values
+    return header, rows
+
+
+def read_parquet(data):
+    table = parquet.read_table(io.BytesIO(data))
+    return tuple(table.column_names), [tuple(row.values()) for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize(("output", "read"), [("out.xlsx", read_excel), ("out.parquet", read_parquet)])
+def test_workbooks_and_parquet_have_the_columns_of_a_table_with_numbers(output, read):
+    lines = [*CLASSIFIED, {**CLASSIFIED[1], "text": "=1+1", "label": "\x01"}]
+    [data] = output_lines.format_of(output)(lines)
+    header, rows = read(data)
+    assert header == ("text", "label", "score", "scores.Leck", "scores.Öl", "empty", "error")
+    assert rows[0] == ('a "b"', None, None, None, None, None, "new.csv:2: no")
+    assert rows[1] == ("c,\td\ne", "Leck", 0.5, 0.5, 0.25, None, None)
+    assert rows[2][1:] == ("Öl", 1, 0, 1, True, None)
+    assert rows[3][:2] == ("=1+1", "\ufffd" if output == "out.xlsx" else "\x01")
+
+
+def test_columns_of_several_types_become_text_in_parquet():
+    [data] = output_lines.format_of("out.parquet")([{"a": 1, "b": ["x"]}, {"a": "two", "b": []}])
+    assert read_parquet(data) == (("a", "b", "empty", "error"), [("1", ["x"], None, None), ("two", [], None, None)])
+
+
+def test_a_sheet_has_at_most_a_million_rows(monkeypatch):
+    monkeypatch.setattr(output_lines, "MAX_SHEET_ROWS", 3)
+    assert len(read_excel(*output_lines.format_of("out.xlsx")([{"a": 1}] * 2))[1]) == 2
+    with pytest.raises(DataError, match="a sheet cannot have more rows"):
+        list(output_lines.format_of("out.xlsx")([{"a": 1}] * 3))
+
+
+@pytest.mark.parametrize("output", ["out.xlsx", "out.parquet"])
+def test_a_package_that_is_not_installed_is_named(output, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=f"{output}: the package .* is not installed. Run: pip install"):
+        output_lines.format_of(output)
 
 
 def test_a_table_without_any_answer_still_has_its_lines():

@@ -5,12 +5,13 @@ import json
 import shutil
 import sys
 
+import pandas
 import pytest
 
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.training_file import TrainingFile
 from tfattn.serving.client import local
-from tfattn.serving.client.predict import MOST_LISTED, predict, predictions
+from tfattn.serving.client.predict import predict, predictions
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_answers_come_as_soon_as_a_batch_is_full(reports):
 def test_after_an_error_of_the_whole_old_answers_stand(reports, tmp_path, monkeypatch):
     (tmp_path / "bad.txt").write_text("good\n" + "x" * 100)
     (tmp_path / "out.jsonl").write_text("old")
-    monkeypatch.setattr("tfattn.serving.client.input_lines.LONGEST_ROW", 50)
+    monkeypatch.setattr("tfattn.serving.client.input_lines.MAX_ROW_LENGTH", 50)
     with pytest.raises(DataError, match="bad.txt:2: the line is too long"):
         predict(reports, str(tmp_path / "bad.txt"), str(tmp_path / "out.jsonl"), batch_size=1)
     assert (tmp_path / "out.jsonl").read_text() == "old"
@@ -90,23 +91,53 @@ def test_a_row_that_cannot_be_read_has_its_line_and_loses_no_other(reports, tmp_
     assert f"{tmp_path}/bad.csv:3: the row does not fit the header" in lines[1]["error"]
 
 
-def test_many_problems_are_not_all_listed(reports, tmp_path):
-    (tmp_path / "bad.jsonl").write_text('{"txt": "a"}\n' * 150)
+def test_the_same_problem_of_many_rows_is_one_message(reports, tmp_path):
+    (tmp_path / "bad.jsonl").write_text('{"txt": "a"}\n' * 150 + "[]\n")
     with pytest.raises(DataError) as caught:
         predict(reports, str(tmp_path / "bad.jsonl"), str(tmp_path / "out.csv"))
-    said = str(caught.value).splitlines()
-    assert len(said) == MOST_LISTED + 2
-    assert said[-2:] == ["and 50 more", f"{tmp_path}/out.csv: 150 of 150 rows have no prediction"]
+    missing, other, total = str(caught.value).splitlines()
+    assert missing.startswith(f"{tmp_path}/bad.jsonl:1: there is no column for the input `text`: ")
+    assert missing.endswith("(and 149 more rows)") and f"{tmp_path}/bad.jsonl:151: " in other
+    assert total == f"{tmp_path}/out.csv: 151 of 151 rows have no prediction"
+
+
+def test_a_table_with_other_columns_is_one_message(hours, tmp_path):
+    (tmp_path / "new.csv").write_text("age,work\n1,a\n")
+    with pytest.raises(
+        DataError, match="new.csv:1: 2 of the inputs have no columns: expected hours-per-week, job, rec"
+    ):
+        predict(hours, str(tmp_path / "new.csv"), str(tmp_path / "out.csv"))
 
 
 def test_an_output_that_nobody_writes_is_refused_before_anything_is_read(reports, tmp_path, command):
-    for name in ("out.xlsx", "out", "out.json"):
-        with pytest.raises(ConfigError, match=r"unknown file format.* expected one of .jsonl, .csv, .tsv, .txt"):
+    for name in ("out.ods", "out", "out.json"):
+        with pytest.raises(ConfigError, match=r"unknown file format.* expected one of .jsonl, .csv, .tsv, .xlsx, "):
             predict(reports, str(tmp_path / "none.txt"), str(tmp_path / name))
     with pytest.raises(ConfigError, match=r"out.txt: the model writes no texts: expected one of .jsonl, .csv, .tsv"):
         predict(reports, str(tmp_path / "none.txt"), str(tmp_path / "out.txt"))
-    answer = command("predict", "no such model", "--output", tmp_path / "out.xlsx")
-    assert answer.status == 2 and "out.xlsx" in answer.errors and "model" not in answer.errors
+    answer = command("predict", "no such model", "--output", tmp_path / "out.ods")
+    assert answer.status == 2 and "out.ods" in answer.errors and "model" not in answer.errors
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".xlsx", ".parquet"])
+def test_all_columns_of_a_file_stay_next_to_its_predictions(models, tmp_path, suffix):
+    shutil.copytree(models / "reports/10", tmp_path / "reports/1")
+    TrainingFile({"text": "Note"}, targets={"label": "label"}).write(tmp_path / "reports/1/assets.extra/source.json")
+    rows = [{"Note": "x" * 12, "label": "Leak", "score": "7", "Cost": "1"}, {"Note": "x", "label": "", "Cost": "2"}]
+    frame = pandas.DataFrame(rows)
+    path, output = tmp_path / f"new{suffix}", tmp_path / f"out{suffix}"
+    {
+        ".csv": lambda: frame.to_csv(path, index=False),
+        ".jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+        ".xlsx": lambda: frame.to_excel(path, index=False),
+        ".parquet": lambda: frame.to_parquet(path),
+    }[suffix]()
+    assert predict(local.load("reports", tmp_path), str(path), str(output), append=True) == 2
+    read = {".csv": pandas.read_csv, ".xlsx": pandas.read_excel, ".parquet": pandas.read_parquet}
+    found = read[suffix](output) if suffix in read else pandas.read_json(output, lines=True)
+    assert list(found)[:4] == ["Note", "target", "input.score", "Cost"]
+    assert list(found["Note"]) == [row["Note"] for row in rows]
+    assert list(found["label"]) == ["Leak", "Électronique"] and found["target"][0] == "Leak"
 
 
 # Numbers.
@@ -130,7 +161,21 @@ def test_numbers_are_read_from_any_kind_of_file(hours, tmp_path, name):
     assert predict(hours, str(tmp_path / name), str(tmp_path / "out.jsonl")) == 2
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["told"] for line in lines] == ["clerk 79.0", " 10.5"]
-    assert {"age", "hours-per-week", "job", "told"} == set(lines[0])
+    assert {"age", "hours-per-week", "job", "told"} == set(lines[0]) - {"id"}
+
+
+@pytest.mark.parametrize(("column", "name"), [("customer", "new.csv"), ("id", "new.csv"), ("customer", "new.jsonl")])
+def test_predictions_have_the_identifiers_of_their_rows(models, tmp_path, column, name):
+    shutil.copytree(models / "timed", tmp_path / "timed")
+    (tmp_path / "timed/1/assets.extra").mkdir()
+    names = {name: name for name in ("age", "hours-per-week", "job")}
+    TrainingFile(names, id="customer").write(tmp_path / "timed/1/assets.extra/source.json")
+    cells = {"age": "1", "hours-per-week": "2", "job": "a", column: "0042"}
+    text = json.dumps(cells) if name.endswith("jsonl") else "\n".join(map(",".join, (cells, cells.values())))
+    (tmp_path / name).write_text(f"{text}\n")
+    predict(local.load("timed", tmp_path), str(tmp_path / name), str(tmp_path / "out.jsonl"))
+    [line] = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert list(line.items())[0] == ("id", "0042") and line["told"] == "a 3.0"
 
 
 @pytest.mark.parametrize("text", ["forty", "1,5", "1_000", "0x10", "inf", "1e400", "-"])

@@ -35,7 +35,7 @@ def labels(rows, **options):
     return PromptedModel(Liker(), recipe, has_targets=True), rows
 
 
-def test_the_likeliest_label_is_the_answer_and_scores_add_up_to_one():
+def test_the_most_probable_label_is_the_answer_and_scores_sum_to_one():
     model, rows = labels([{"a": "it is bad"}, {"a": "it is"}])
     first, second = model.predict(rows)
     assert first["label"] == "0" and second["label"] == "1"
@@ -43,33 +43,33 @@ def test_the_likeliest_label_is_the_answer_and_scores_add_up_to_one():
     assert sum(second["scores"].values()) == pytest.approx(1)
 
 
-def test_what_is_likely_behind_nothing_is_divided_out():
+def test_the_probabilities_after_an_empty_row_are_divided_out():
     model, rows = labels([{"a": "it is"}, {"a": "it is bad"}], without="N/A")
     first, second = model.predict(rows)
     assert first["score"] == pytest.approx(0.5)
     assert second["scores"]["0"] == pytest.approx(1 / (1 + math.exp(-1)))
 
 
-def test_words_of_several_tokens_are_compared_by_the_average():
+def test_words_of_several_tokens_are_compared_by_their_mean():
     model, rows = labels([{"a": "it is bad"}], per_token=True)
     assert model.predict(rows)[0]["scores"]["0"] == pytest.approx(1 / (1 + math.exp((-1 / 6 + 1 / 4 - 1) / 2)))
 
 
-def test_right_answers_are_counted():
+def test_correct_answers_are_counted():
     model, _ = labels([])
     model.predict([{"a": "it is bad", "target": "0"}, {"a": "x", "target": "1"}, {"a": "x", "target": "0"}])
     model.predict([{"a": "x"}])
     assert (model.num_right, model.num_rows) == (2, 3)
 
 
-def test_written_answers_are_read():
+def test_answers_are_extracted_from_generated_text():
     model = PromptedModel(Liker(), Recipe(template="({a})", answer=r"\w+"), has_targets=True)
     assert model.predict([{"a": "abc", "target": " CBA"}]) == [{"text": "cba"}]
     assert model.writes_text and model.num_right == 1
     assert model.trained_on.columns == {"a": "a", "target": "label"}
 
 
-def test_examples_that_leave_no_room_are_refused_before_any_row(tmp_path):
+def test_examples_that_exceed_the_context_are_refused_before_the_first_row(tmp_path):
     (tmp_path / "few.csv").write_text(f"a,label\n{'x' * 50},0\n{'x' * 50},1\n")
     recipe = Recipe(
         template="{a}:",
@@ -87,7 +87,7 @@ def author(authored):
     return local.load(authors.NAME, authored)
 
 
-def test_an_export_answers_by_the_likeliest_words(author):
+def test_an_export_answers_with_the_most_probable_words(author):
     words = {"a": " To be", "b": " the", "c": "日本"}
     model = PromptedModel(author, Recipe(template="{text} is", labels=words), has_targets=False)
     rows = [{"text": "To be"}, {"text": "a much longer question, whether it"}]
@@ -98,27 +98,27 @@ def test_an_export_answers_by_the_likeliest_words(author):
     assert together[0]["label"] == "abc"[scores.index(max(scores))]
 
 
-def test_an_export_writes_until_a_stop_string(author):
+def test_an_export_generates_until_a_stop_string(author):
     rows = [{"text": "To be"}]
-    (whole,) = PromptedModel(author, Recipe(template="{text}", max_new_tokens=20), has_targets=False).predict(rows)
-    recipe = Recipe(template="{text}", max_new_tokens=20, stop=("\0", whole["text"][0]))
+    (whole,) = PromptedModel(author, Recipe(template="{text}", max_tokens=20), has_targets=False).predict(rows)
+    recipe = Recipe(template="{text}", max_tokens=20, stop=("\0", whole["text"][0]))
     (cut,) = PromptedModel(author, recipe, has_targets=False).predict(rows)
     assert whole["text"] and not cut["text"]
 
 
 def test_a_command_answers_a_file(authored, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "recipe.yaml").write_text('template: "{text}"\nmax_new_tokens: 500\n')
+    (tmp_path / "recipe.yaml").write_text('template: "{text}"\nmax_tokens: 500\n')
     (tmp_path / "in.csv").write_text("text,label\nTo be,x\nwhether,y\n")
     options = ["--folder", authored, "--input", "in.csv", "--output", "out.jsonl", "--accuracy"]
-    answer = command("prompt", "recipe.yaml", authors.NAME, *options, "--set", "max_new_tokens=5")
+    answer = command("prompt", "recipe.yaml", authors.NAME, *options, "--set", "max_tokens=5")
     assert answer.status == 0, answer.errors
     assert "accuracy 0.0000: 0 of 2 rows" in answer.errors
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["source"] for line in lines] == ["To be", "whether"] and all(line["text"] for line in lines)
 
 
-def test_a_model_that_is_no_language_model_is_refused(models):
+def test_other_models_than_language_models_are_refused(models):
     recipe = Recipe(template="{text}", labels={"a": " a", "b": " b"})
     with pytest.raises(ServingError, match="no such signature: expected one of serving_default, received score"):
         PromptedModel(local.load("reports", models), recipe, has_targets=False).predict([{"text": "x"}])

@@ -1,4 +1,4 @@
-"""Prompts of rows by a recipe, and answers in what is written."""
+"""Prompt recipes: prompts of rows, and answers from generated text."""
 
 import re
 
@@ -24,18 +24,18 @@ def sentiment(**options):
     return Recipe(template="Review: {sentence}\nIt is", labels=LABELS, **options)
 
 
-def test_columns_stand_in_the_template_without_the_spaces_around_them():
+def test_values_of_columns_are_stripped():
     recipe = Recipe(template="{a} and {the b}: {a}?")
     assert recipe.columns == ("a", "the b")
     assert recipe.prompt({"a": " {the b} ", "the b": "y\n"}, examples=[]) == "{the b} and y: {the b}?"
 
 
-def test_instruction_examples_and_prompt_stand_behind_each_other():
+def test_a_prompt_has_instruction_examples_and_row_in_order():
     recipe = Recipe(template="{a} =", instruction="Say:", separator="\n")
     assert recipe.prompt({"a": "x"}, examples=["1 = 2", "3 = 4"]) == "Say:\n1 = 2\n3 = 4\nx ="
 
 
-def test_examples_are_chosen_by_the_seed_of_each_label_the_same_number(reviews):
+def test_the_seed_chooses_the_same_number_of_examples_for_each_label(reviews):
     first, again, other = (
         sentiment(examples=reviews, num_examples=6, seed=seed).chosen_examples() for seed in (1, 1, 2)
     )
@@ -49,14 +49,14 @@ def test_examples_are_chosen_by_the_seed_of_each_label_the_same_number(reviews):
     assert sentiment(examples=reviews).chosen_examples() == []
 
 
-def test_written_answers_of_examples_stand_behind_one_space(reviews):
+def test_answers_of_examples_follow_a_space(reviews):
     recipe = Recipe(template="{sentence} ->", examples=reviews, num_examples=1)
     assert re.fullmatch(r"text \d+ -> [01]", recipe.chosen_examples()[0])
     recipe = Recipe(template="{sentence}\n", examples=reviews, num_examples=1)
     assert re.fullmatch(r"text \d+\n[01]", recipe.chosen_examples()[0])
 
 
-def test_too_few_examples_and_labels_of_others_are_named_with_their_place(reviews):
+def test_too_few_examples_and_unknown_labels_are_named_with_their_location(reviews):
     with pytest.raises(DataError, match="reviews.tsv: the file has too few examples: expected 30, of each label the"):
         sentiment(examples=reviews, num_examples=30).chosen_examples()
     recipe = Recipe(template="{sentence}", labels={"0": " no", "10": " yes"}, examples=reviews, num_examples=1)
@@ -78,11 +78,11 @@ def test_too_few_examples_and_labels_of_others_are_named_with_their_place(review
         (r"yes|(no)", "yes", ""),
     ],
 )
-def test_an_answer_is_read(answer, written, read):
+def test_an_answer_is_extracted(answer, written, read):
     assert Recipe(template="{a}", answer=answer).read(written) == read
 
 
-def test_a_right_answer_may_be_written_otherwise():
+def test_a_correct_answer_may_differ_in_case_and_spaces():
     recipe = Recipe(template="{a}")
     assert recipe.is_right(" new  YORK", "New York") and not recipe.is_right("York", "New York")
 
@@ -92,20 +92,20 @@ def test_a_right_answer_may_be_written_otherwise():
     [
         ({"template": "no column"}, "no prompt of a row: expected {COLUMN} of at least one"),
         ({"template": "{target}"}, "no prompt of a row: expected .* none named target"),
-        ({"per_token": True}, "nothing is compared: expected `labels` beside it"),
+        ({"per_token": True}, "nothing is compared: expected `labels` in the same file"),
         ({"without": "N/A"}, "nothing is compared"),
-        ({"labels": LABELS, "stop": ("\n",)}, "nothing is written: expected no `labels` beside it"),
+        ({"labels": LABELS, "stop": ("\n",)}, "nothing is written: expected no `labels` in the same file"),
         ({"labels": LABELS, "answer": "a"}, "nothing is written"),
         ({"num_examples": 2}, "there is no file of examples"),
         ({"answer": "("}, "no regular expression"),
     ],
 )
-def test_what_does_not_go_together_is_refused(options, message):
+def test_contradicting_keys_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         Recipe(**({"template": "{a}"} | options))
 
 
-def test_a_file_is_checked_with_places(tmp_path):
+def test_errors_of_a_file_have_locations(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text('template: "{a}"\nlabels: {yes: " yes", no: " no"}\nstop: ["x"]\n')
     with pytest.raises(ConfigError, match="mine.yaml:3.*stop: nothing is written"):

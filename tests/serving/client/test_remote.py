@@ -1,4 +1,4 @@
-"""`tfattn predict` with a model on a server gives what it gives with one in a folder."""
+"""`tfattn predict` returns the same with a model on a server as with a model in a folder."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_rows_of_a_file_are_answered(server, tmp_path, command):
 
 
 @pytest.mark.parametrize("scheme", SERVERS)
-def test_rows_that_are_too_much_together_are_sent_in_parts(scheme, tmp_path, command):
+def test_rows_that_exceed_a_request_are_sent_in_parts(scheme, tmp_path, command):
     long = "x" * 300_000
     (tmp_path / "new.txt").write_text(f"{long}\n" * 5 + "ü" * 700_000 + "\nb\n")
     with SERVERS[scheme](Models(shouts()), max_body_mib=1) as server:
@@ -57,7 +57,7 @@ def test_a_version_is_chosen(server, tmp_path):
     assert len(server.models.find("shouts", 1).calls) == 2 and not server.models.find("shouts", 2).calls
 
 
-def test_what_is_wrong_is_one_line(server, command):
+def test_errors_are_one_line(server, command):
     missing = command("predict", server.url)
     assert (
         missing.status == 1 and "names no model" in missing.errors and f"expected {server.url}/MODEL" in missing.errors

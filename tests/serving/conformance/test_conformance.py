@@ -11,9 +11,8 @@ from tests.serving.conformance import wrong_servers
 from tfattn.errors import ServingError
 from tfattn.serving.conformance import fixtures
 from tfattn.serving.conformance.check import DEVIATIONS, Check, Mismatch, Skipped, either
-from tfattn.serving.conformance.expect import same
+from tfattn.serving.conformance.expect import Server, same
 from tfattn.serving.conformance.run import CHECKS, conformance, run_check, summary
-from tfattn.serving.conformance.server import Server
 from tfattn.serving.section import Deviation, Serving
 
 # How a server can be wrong: an HTTP status, body and content type, and a gRPC code.

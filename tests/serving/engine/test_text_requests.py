@@ -58,7 +58,7 @@ def running(folder, channel):
 
 
 def request(**settings):
-    return Request(**{"prompts": ("Once",), "seed": 1, "max_new_tokens": 8} | settings).model_dump_json().encode()
+    return Request(**{"prompts": ("Once",), "seed": 1, "max_tokens": 8} | settings).model_dump_json().encode()
 
 
 def test_pieces_carry_the_number_of_the_request_and_an_empty_frame_ends_them(channel, tmp_path):
@@ -79,7 +79,7 @@ def test_pieces_carry_the_number_of_the_request_and_an_empty_frame_ends_them(cha
 def test_a_cancelled_request_ends_and_frees_its_slot(channel, tmp_path):
     process, server = channel
     with running(tmp_path, process) as requests:
-        requests.start(1, request(max_new_tokens=150, ignore_eos=True))
+        requests.start(1, request(max_tokens=150, ignore_eos=True))
         while server.frame()[0] != 1:
             pass
         requests.cancel(1)
@@ -105,7 +105,7 @@ def test_an_invalid_request_fails_with_its_status_code(channel, tmp_path):
 def test_an_unfinished_request_fails_when_the_process_ends(channel, tmp_path):
     process, server = channel
     with running(tmp_path, process) as requests:
-        requests.start(5, request(max_new_tokens=150, ignore_eos=True))
+        requests.start(5, request(max_tokens=150, ignore_eos=True))
         while server.frame()[0] != 5:
             pass
     code, _ = server.frames(5)[-1]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tfattn.serving.generation.kv_cache import KVCache
+
 SPECIAL = {"<|im_start|>": 256, "<|im_end|>": 257, "<|endoftext|>": 258}
 MORE = ["é".encode(), "天气".encode(), b" END", b"ND"]
 TOKENS = [bytes([byte]) for byte in range(256)] + [b""] * len(SPECIAL) + MORE
@@ -35,7 +37,9 @@ class StandIn:
         before_step: called before each step.
     """
 
-    def __init__(self, folder: Path, *, context=200, script=None, chat=True, end_ids=(257, 258), takes_logit_bias=True):
+    def __init__(
+        self, folder: Path, *, context=200, script=None, chat=True, end_ids=(257, 258), takes_logit_bias=True, **more
+    ):
         self.folder, self.script = folder, script
         self.read, self.steps, self.num_read = [], [], []
         self.before_step = lambda: None
@@ -51,10 +55,13 @@ class StandIn:
             "special_tokens": SPECIAL,
             "chat_template": {"begin": "<|im_start|>", "end": "<|im_end|>", "system": None} if chat else None,
             "defaults": DEFAULTS,
+            **more,
         }
         (folder / "assets").mkdir(exist_ok=True, parents=True)
         (folder / "assets/generation.json").write_text(json.dumps(description))
         (folder / "assets/token_bytes.json").write_text(json.dumps([token.decode("latin-1") for token in TOKENS]))
+
+    max_step_tokens, max_chunk, new_cache = 8, 512, staticmethod(KVCache)
 
     def run(self, signature, inputs, outputs=()):
         return getattr(self, signature)(**inputs)

@@ -43,10 +43,6 @@ def test_resizing_keeps_the_entries_that_fit():
     assert (cache.rows, cache.capacity) == (2, 4)
 
 
-def test_position_bytes_are_those_of_the_array():
-    assert KVCache(LAYOUT, rows=3, capacity=8).array.nbytes == LAYOUT.position_bytes * 3 * 8
-
-
 @pytest.mark.parametrize("count, expected", [(0, 1), (1, 1), (2, 2), (3, 4), (5, 6), (6, 6)])
 def test_padded_sizes_double_up_to_the_limit(count, expected):
     assert padded_size(count, least=1, most=6) == expected

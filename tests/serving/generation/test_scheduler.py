@@ -27,7 +27,7 @@ def joined(pieces, index=0):
 
 
 def alone(model, prompt, *, length, seed=0, **settings):
-    own = {**vars(SamplingParams()), **settings}
+    own = {**SamplingParams().of_logits, **settings}
     return text_of(model.alone(list(prompt.encode()), own, seed=seed, length=length))
 
 
@@ -53,7 +53,7 @@ def begun(scheduler, *requests):
 
 
 def request(prompt="Once", **settings):
-    return Request(**{"prompts": (prompt,), "max_new_tokens": 20, "seed": 0} | settings)
+    return Request(**{"prompts": (prompt,), "max_tokens": 20, "seed": 0} | settings)
 
 
 def test_text_is_streamed_and_equals_generation_without_a_cache(model):
@@ -69,7 +69,7 @@ def test_sequences_that_join_a_batch_equal_sequences_alone(model):
     prompts = ["".join(chr(97 + one) for one in random.integers(0, 4, random.integers(1, 90))) for _ in range(12)]
     lengths = random.integers(5, 100, len(prompts)).tolist()
     requests = [
-        request(prompt, max_new_tokens=length, seed=seed, presence_penalty=seed / 10)
+        request(prompt, max_tokens=length, seed=seed, presence_penalty=seed / 10)
         for seed, (prompt, length) in enumerate(zip(prompts, lengths, strict=True))
     ]
     with Scheduler(model, TextLimits(max_running=5)) as scheduler:
@@ -86,7 +86,7 @@ def test_cancelled_requests_change_no_others_and_leave_no_state(model):
     slow = threading.Event()
     model.before_step = lambda: slow.wait(0.005)
     with Scheduler(model, TextLimits(max_running=4), observe=seen.append) as scheduler:
-        requests = [request(f"Story {number}", max_new_tokens=60, seed=number) for number in range(4)]
+        requests = [request(f"Story {number}", max_tokens=60, seed=number) for number in range(4)]
         told, ends, handles = begun(scheduler, *requests)
         handles[0].cancel()
         handles[2].cancel()
@@ -101,8 +101,8 @@ def test_cancelled_requests_change_no_others_and_leave_no_state(model):
 
 def test_a_long_prompt_is_prefilled_in_chunks_between_steps(model):
     with Scheduler(model) as scheduler:
-        told, ends, _ = begun(scheduler, request("Hi", max_new_tokens=190, ignore_eos=True))
-        (piece, *_) = scheduler.generate(request("x" * 150, max_new_tokens=1))
+        told, ends, _ = begun(scheduler, request("Hi", max_tokens=190, ignore_eos=True))
+        (piece, *_) = scheduler.generate(request("x" * 150, max_tokens=1))
         assert len(model.read) >= 3 and max(model.read) <= 64 and sum(model.read) == 150 - 1 + 1
         assert ends[0].wait(10)
 
@@ -137,7 +137,7 @@ def test_several_texts_of_a_prompt_share_the_prefill_and_have_their_own_seeds(mo
 
 def test_several_prompts_have_the_same_texts_as_alone(model):
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.generate(Request(prompts=("Once", "Twice"), n=2, seed=4, max_new_tokens=9)))
+        pieces = list(scheduler.generate(Request(prompts=("Once", "Twice"), n=2, seed=4, max_tokens=9)))
     assert joined(pieces, 2) == alone(model, "Twice", length=9, seed=4)
 
 
@@ -157,7 +157,7 @@ def test_a_stop_string_across_tokens_ends_a_text_before_it(tmp_path):
 def test_the_end_token_is_no_part_of_the_text(tmp_path):
     model = StandIn(tmp_path, script=[*b"Yes", 257])
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.generate(request(top_logprobs=2)))
+        pieces = list(scheduler.generate(request(logprobs=2)))
     assert joined(pieces) == "Yes" and pieces[-1].finish_reason == "stop" and pieces[-1].usage.written == 3
     told = [token for piece in pieces for token in piece.tokens]
     assert "".join(token.text for token in told) == "Yes" and all(len(token.top_logprobs) == 2 for token in told)
@@ -166,14 +166,14 @@ def test_the_end_token_is_no_part_of_the_text(tmp_path):
 def test_tokens_are_sent_with_their_text(tmp_path):
     model = StandIn(tmp_path, script=[*"天".encode(), ord("!")])
     with Scheduler(model) as scheduler:
-        pieces = list(scheduler.generate(request(top_logprobs=0)))
+        pieces = list(scheduler.generate(request(logprobs=0)))
     texts = [(piece.text, [token.text.encode("latin-1") for token in piece.tokens]) for piece in pieces if piece.text]
     assert texts[0] == ("天", [bytes([byte]) for byte in "天".encode()])
 
 
 def test_a_guided_text_is_one_of_the_choices(model):
     with Scheduler(model) as scheduler:
-        told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
+        told, ends, _ = begun(scheduler, request("free", max_tokens=50))
         texts = set()
         for seed in range(10):
             asked = request(n=2, seed=seed, guided={"guided_choice": ["guided", "geé", "no"]})
@@ -187,15 +187,15 @@ def test_a_guided_text_is_one_of_the_choices(model):
 def test_a_guide_that_takes_too_long_fails_alone(model, monkeypatch):
     monkeypatch.setattr(guide, "MAX_SECONDS", 0.0)
     with Scheduler(model) as scheduler:
-        told, ends, _ = begun(scheduler, request("free", max_new_tokens=50))
-        with pytest.raises(Failure, match="guided_regex: what guides the text takes too much work") as failure:
-            list(scheduler.generate(request(guided={"guided_regex": "[a-z]+"}, max_new_tokens=50)))
+        told, ends, _ = begun(scheduler, request("free", max_tokens=50))
+        with pytest.raises(Failure, match="guided_regex: the guide takes too much computation") as failure:
+            list(scheduler.generate(request(guided={"guided_regex": "[a-z]+"}, max_tokens=50)))
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
         assert ends[0].wait(10) and joined(told[0]) == alone(model, "free", length=50)
 
 
 def test_sequences_continue_while_the_mask_of_another_is_computed(model, monkeypatch):
-    computed, may_go_on = guide.computed, threading.Event()
+    computed, may_go_on = guide.compute_mask, threading.Event()
 
     def late(*arguments, **options):
         assert may_go_on.wait(30)
@@ -204,9 +204,9 @@ def test_sequences_continue_while_the_mask_of_another_is_computed(model, monkeyp
     with Scheduler(model) as scheduler:
         wanted = request(guided={"guided_regex": "[a-z]{9}"})
         expected = joined(scheduler.generate(wanted))
-        monkeypatch.setattr(guide, "computed", late)
+        monkeypatch.setattr(guide, "compute_mask", late)
         told, ends, _ = begun(scheduler, wanted)
-        assert joined(scheduler.generate(request("free", max_new_tokens=50))) == alone(model, "free", length=50)
+        assert joined(scheduler.generate(request("free", max_tokens=50))) == alone(model, "free", length=50)
         assert len(joined(told[0])) < 9
         may_go_on.set()
         assert ends[0].wait(30) and joined(told[0]) == expected
@@ -216,7 +216,7 @@ def test_a_guided_text_ends_without_an_end_token(model):
     with Scheduler(model) as scheduler:
         asked = request(guided={"guided_regex": "(?:ab){3}"}, ignore_eos=True)
         assert joined(scheduler.generate(asked)) == "ababab"
-        with pytest.raises(Failure, match="guided_regex: only an empty text fits") as failure:
+        with pytest.raises(Failure, match="guided_regex: only an empty text is valid") as failure:
             list(scheduler.generate(request(guided={"guided_regex": "a{0}"})))
         assert failure.value.code is StatusCode.INVALID_ARGUMENT
 
@@ -232,9 +232,9 @@ class Echo(StandIn):
 
 def test_speculation_changes_no_text_and_takes_fewer_steps(tmp_path):
     asked = [
-        request("be or not to be or not to", max_new_tokens=100, seed=1, temperature=0.3, stop=("q",)),
-        request("to be or not, that is", max_new_tokens=60, seed=2, top_logprobs=3),
-        request("the same text is the same", max_new_tokens=1000, seed=3, ignore_eos=True),
+        request("be or not to be or not to", max_tokens=100, seed=1, temperature=0.3, stop=("q",)),
+        request("to be or not, that is", max_tokens=60, seed=2, logprobs=3),
+        request("the same text is the same", max_tokens=1000, seed=3, ignore_eos=True),
     ]
     found, num_steps = [], []
     for speculative in (False, True):
@@ -253,7 +253,7 @@ def test_speculation_changes_no_text_and_takes_fewer_steps(tmp_path):
 
 def test_a_text_ends_at_the_end_of_the_context(tmp_path):
     with Scheduler(StandIn(tmp_path, context=20)) as scheduler:
-        *_, last = scheduler.generate(request("x" * 15, max_new_tokens=100, ignore_eos=True))
+        *_, last = scheduler.generate(request("x" * 15, max_tokens=100, ignore_eos=True))
     assert last.finish_reason == "length" and last.usage.written == 5
 
 
@@ -275,7 +275,7 @@ def test_prompts_that_do_not_do(model, prompt, words):
 
 
 def test_an_empty_prompt_starts_a_document(model):
-    expected = text_of(model.alone([257], vars(SamplingParams()), seed=0, length=20))
+    expected = text_of(model.alone([257], SamplingParams().of_logits, seed=0, length=20))
     with Scheduler(model) as scheduler:
         assert joined(scheduler.generate(request(""))) == joined(scheduler.generate(request(()))) == expected
 
@@ -300,8 +300,8 @@ def test_warm_up_runs_every_signature_with_every_set_of_outputs(model):
     scheduler.warm_up()
     warmed = set(asked)
     with scheduler:
-        for top_logprobs in (None, 0, 5):
-            list(scheduler.generate(request("Once upon", top_logprobs=top_logprobs)))
+        for logprobs in (None, 0, 5):
+            list(scheduler.generate(request("Once upon", logprobs=logprobs)))
     assert set(asked) - {("tokenize", ())} == warmed
 
 
@@ -353,7 +353,7 @@ class Poisoned(StandIn):
 POISONS = [
     request("a?" * 9),
     request(temperature=0.1),
-    request("Once upon a time", temperature=0.1, n=3, top_logprobs=2),
+    request("Once upon a time", temperature=0.1, n=3, logprobs=2),
     request(temperature=0.2),
     request(temperature=0.3, guided={"guided_regex": "[a-z]+"}),
 ]
@@ -364,7 +364,7 @@ def test_a_thousand_failing_requests_change_no_others(tmp_path):
         raise OSError("nobody hears it")
 
     model = Poisoned(tmp_path)
-    asked = [request(f"Story {seed}", max_new_tokens=190, seed=seed, ignore_eos=True) for seed in range(8)]
+    asked = [request(f"Story {seed}", max_tokens=190, seed=seed, ignore_eos=True) for seed in range(8)]
     expected = []
     with Scheduler(model) as scheduler:
         for one in asked:
@@ -384,7 +384,7 @@ def test_a_thousand_failing_requests_change_no_others(tmp_path):
     said = {failure.message for failure in failures}
     assert said == {"cannot read", "cannot write: RuntimeError('cannot compute')"} | {
         "cannot write: IndexError('index 5000 is out of bounds for axis 1 with size 263')",
-        "cannot write: ValueError('the token 7 may not come next')",
+        "cannot write: ValueError('the token 7 is not allowed')",
     }
 
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.serving.generation.stand_in import TOKENS, StandIn
 from tests.serving.generation.test_scheduler import alone, begun, joined, request
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.scheduler import Scheduler
-from tfattn.serving.generation.sequence import TokenRules
+from tfattn.serving.generation.sequence import MAX_PROPOSED, MIN_MATCH, NgramProposer, TokenRules, count_accepted
 
 IDS = st.integers(0, 5)
 END = 258
@@ -64,7 +64,7 @@ def test_only_allowed_tokens_are_generated_and_an_end_only_if_allowed(model):
 
 
 def test_bad_words_are_not_generated_but_their_prefixes_are(model):
-    few = {"allowed_token_ids": (97, 98, 99), "max_new_tokens": 100}
+    few = {"allowed_token_ids": (97, 98, 99), "max_tokens": 100}
     text, _ = write(model, **few)
     assert "aba" in text and "bb" in text
     text, last = write(model, **few, bad_words=("aba", "bb"))
@@ -96,7 +96,7 @@ def test_a_stop_token_is_not_forbidden_within_a_guided_text(model):
 
 def test_a_bias_forbids_and_forces_tokens_in_its_own_sequence_only(model):
     with Scheduler(model) as scheduler:
-        asked = request(logit_bias={97: 100.0}, max_new_tokens=50), request(max_new_tokens=50)
+        asked = request(logit_bias={97: 100.0}, max_tokens=50), request(max_tokens=50)
         (forced, free), ends, _ = begun(scheduler, *asked)
         assert all(end.wait(10) for end in ends)
         assert (joined(forced), joined(free)) == ("a" * 50, alone(model, "Once", length=50))
@@ -116,7 +116,7 @@ def test_a_bias_forbids_and_forces_tokens_in_its_own_sequence_only(model):
 )
 def test_rules_without_solution_fail_alone(model, rules, said):
     with Scheduler(model) as scheduler:
-        (other,), (end,), _ = begun(scheduler, request(max_new_tokens=100))
+        (other,), (end,), _ = begun(scheduler, request(max_tokens=100))
         with pytest.raises(Failure, match=said):
             list(scheduler.generate(request(**rules)))
         assert end.wait(10) and joined(other) == alone(model, "Once", length=100)
@@ -135,3 +135,50 @@ def test_rules_survive_serialization():
     )
     assert type(asked).model_validate_json(asked.model_dump_json()) == asked
     assert np.isfinite(asked.logit_bias[5])
+
+
+TEXTS = st.lists(st.integers(0, 2), max_size=60)
+
+
+def searched(token_ids):
+    """The proposals of a search through the whole text: after the last occurrence of the longest match."""
+    for length in range(min(4, len(token_ids)), MIN_MATCH - 1, -1):
+        for end in range(len(token_ids) - 1, length - 1, -1):
+            if token_ids[end - length : end] == token_ids[-length:]:
+                return (token_ids[end:] * MAX_PROPOSED)[:MAX_PROPOSED]
+    return []
+
+
+@settings(deadline=None)
+@given(TEXTS, st.integers(1, 7))
+def test_proposals_follow_the_last_occurrence_of_the_longest_match(token_ids, stride):
+    proposer = NgramProposer()
+    for end in range(0, len(token_ids) + 1, stride):
+        assert proposer.propose(token_ids[:end], max_tokens=MAX_PROPOSED) == searched(token_ids[:end])
+
+
+def test_proposals_keep_the_limit():
+    token_ids = [1, 2, 3, 4, 5, 6, 1, 2]
+    assert NgramProposer().propose(token_ids, max_tokens=2) == [3, 4]
+    assert NgramProposer().propose([1, 2, 3], max_tokens=8) == NgramProposer().propose([], max_tokens=8) == []
+
+
+def test_a_repetition_continues():
+    assert NgramProposer().propose([7, 1, 2, 1, 2, 1, 2], max_tokens=5) == [1, 2, 1, 2, 1]
+
+
+def test_rejections_halve_the_proposals_and_acceptance_doubles_them():
+    proposer, token_ids = NgramProposer(), [1] * 20
+    lengths = []
+    for accepted in (0, 1, 0, 0, 0, 1, 2, 4, 8):
+        proposed = len(proposer.propose(token_ids, max_tokens=100))
+        lengths.append(proposed)
+        proposer.update(proposed, accepted)
+        proposer.update(0, 0)
+    assert lengths == [8, 4, 2, 1, 1, 1, 2, 4, 8]
+
+
+def test_proposals_are_accepted_up_to_the_first_difference():
+    assert count_accepted([1, 2, 3], [1, 2, 3, 9]) == 3
+    assert count_accepted([1, 2, 3], [1, 7, 3, 9]) == 1
+    assert count_accepted([], [4]) == 0

@@ -35,7 +35,7 @@ class Version:
     def __init__(self, server, model, number, folder, *, serving, parameters, metrics):
         self.server, self.model, self.number, self.folder = server, model, number, folder
         self.state, self.error = VersionState.START, None
-        self.is_answering = True
+        self.is_answering, self.progress = True, "loading"
         self.unused = asyncio.Event()
         self.unused.set()
 
@@ -208,6 +208,24 @@ async def test_after_the_start_the_latest_version_answers(server):
     assert server.models.names == ["m"] and server.models.ready
     assert server.states() == {10: "AVAILABLE"}
     assert server.history == [("loading", "m", 10), ("available", "m", 10)]
+
+
+@serves(("m", ""), ("n", ""), versions=(), start=False)
+async def test_readiness_says_how_far_each_model_is(server):
+    server.write("1", "bad")
+    server.write("1", "slow", model="n")
+    start = asyncio.create_task(server.models.start())
+    while server.models.readiness != "0 of 2 models are available; failed to load; loading":
+        await asyncio.sleep(POLL)
+    server.gate.set()
+    await start
+    assert server.models.readiness == "1 of 2 models are available; failed to load"
+
+
+@serves()
+async def test_a_server_that_shuts_down_is_not_ready(server):
+    server.models.draining = True
+    assert not server.models.ready and server.models.readiness == "The server is shutting down"
 
 
 @serves(start=False)

@@ -19,6 +19,7 @@ from tfattn import files
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.tensors import strings, to_proto
 from tfattn.serving.engine.batching_parameters import BatchingParameters
+from tfattn.serving.engine.worker import NICENESS
 from tfattn.serving.generation.request import Request
 from tfattn.serving.models.version import MAX_RESTARTS, Version, VersionState
 from tfattn.serving.monitoring.metrics import Metrics
@@ -46,7 +47,9 @@ def test_a_version_lives_answers_dies_is_started_again_and_ends(folder, capfd):
         served = version(folder)
         assert served.state is VersionState.START
         await served.load()
+        assert served.progress == "warming up: 0 of 0 requests answered"
         assert served.state is VersionState.AVAILABLE and list(served.signatures) == ["serving_default"]
+        assert os.getpriority(os.PRIO_PROCESS, (await served._process)._process.pid) == NICENESS
         assert [await label(served, SHORT), await label(served, LONG)] == ["Électronique", "Leak"]
         with pytest.raises(Failure) as failure:
             await served.run("serving_default", {"text": np.float32([1])}, (), None)
@@ -154,7 +157,7 @@ def test_a_process_that_hangs_while_it_writes_texts_is_replaced(authored):
         await served.load()
         first = await served._process
         for is_stopped in (False, True):
-            pieces = served.write(Request(prompts=("x",), max_new_tokens=20, ignore_eos=True))
+            pieces = served.write(Request(prompts=("x",), max_tokens=20, ignore_eos=True))
             await anext(pieces)
             if is_stopped:
                 os.kill(first._process.pid, signal.SIGSTOP)
@@ -165,7 +168,7 @@ def test_a_process_that_hangs_while_it_writes_texts_is_replaced(authored):
                         await asyncio.sleep(0.01)
         reason = await asyncio.wait_for(asyncio.shield(first.ended), 10)
         assert reason == "SIGKILL, as it had not cancelled a request for 2 s"
-        assert [piece async for piece in served.write(Request(prompts=("x",), max_new_tokens=2))]
+        assert [piece async for piece in served.write(Request(prompts=("x",), max_tokens=2))]
         await served.unload()
 
     asyncio.run(life())
@@ -230,11 +233,30 @@ def damage_the_warm_up(folder):
     (folder / "assets.extra/tf_serving_warmup_requests").write_bytes(b"not a TFRecord, and long enough to be read")
 
 
-def warm_up_with_what_fails(folder):
+def warm_up(folder, values, times=1):
     log = PredictionLog()
-    log.predict_log.request.inputs["text"].CopyFrom(to_proto(np.float32([1])))
+    log.predict_log.request.inputs["text"].CopyFrom(to_proto(values))
     with tf.io.TFRecordWriter(str(folder / "assets.extra/tf_serving_warmup_requests")) as writer:
-        writer.write(log.SerializeToString())
+        for _ in range(times):
+            writer.write(log.SerializeToString())
+
+
+def warm_up_with_what_fails(folder):
+    warm_up(folder, np.float32([1]))
+
+
+def test_the_progress_of_a_warm_up_is_logged(folder, capfd):
+    warm_up(folder, strings([b"x"]), times=3)
+
+    async def life():
+        served = version(folder)
+        await served.load()
+        assert served.progress == "warming up: 3 of 3 requests answered"
+        await served.unload()
+
+    asyncio.run(life())
+    (line,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert (line["event"], line["answered"], line["total"]) == ("version_warming_up", 0, 3)
 
 
 @pytest.mark.parametrize(

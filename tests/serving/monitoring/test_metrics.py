@@ -8,8 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tfattn.serving.generation.output import Usage
 from tfattn.serving.generation.request import Occupancy
-from tfattn.serving.monitoring.metrics import Metrics
-from tfattn.serving.monitoring.series import HistogramSeries, Series
+from tfattn.serving.monitoring.metrics import HistogramSeries, Metrics, Series
 
 STATES = Occupancy._fields
 

@@ -1,6 +1,5 @@
 """A server with its page, and a browser that looks at it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -75,9 +74,8 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(chromium, folder) -> Iterator[str]:
-    with running(folder, worker_threads=1) as server:
-        yield server.rest
+def server(chromium, folder, until_left) -> str:
+    return until_left(Path(__file__).parent).enter_context(running(folder, worker_threads=1)).rest
 
 
 @pytest.fixture

@@ -188,3 +188,10 @@ def test_heads_are_toggled_by_a_click_and_left_alone_by_two(own):
     assert own.run(pressed) == ["1"]
     own.click(".head-buttons .all")
     assert own.run(pressed) == ["1", "2", "3", "4"]
+
+
+def test_heads_fit_on_a_phone(own):
+    own.resize(390, 844)
+    own.wait("document.documentElement.scrollWidth <= 390")
+    right = own.run("document.querySelector('.tokens.columns li').getBoundingClientRect().right")
+    assert right <= 390 and own.run("document.querySelector('.scroller .gap').offsetWidth") >= 80

@@ -1,6 +1,7 @@
-"""A server with a model that writes texts, as a process."""
+"""A server with a language model, as a process."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import openai
 import pytest
@@ -9,10 +10,10 @@ from benchmarks.serving.running import Running, running
 
 
 @pytest.fixture(scope="session")
-def server(authored) -> Iterator[Running]:
+def server(authored, until_left) -> Running:
     """The built-in server over it; 4 texts at a time are fewer than the tests ask for."""
-    with running(authored, worker_threads=1, texts=4, timeout_seconds=300) as server:
-        yield server
+    server = running(authored, worker_threads=1, texts=4, timeout_seconds=300)
+    return until_left(Path(__file__).parent).enter_context(server)
 
 
 @pytest.fixture

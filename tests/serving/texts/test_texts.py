@@ -46,14 +46,14 @@ def own(authored):
         yield server, client
 
 
-def test_the_client_gets_a_completion_whole_and_as_a_stream(client):
+def test_a_completion_is_equal_whole_and_streamed(client):
     whole = completion(client, "To be", seed=3)
     assert whole.choices[0].text and whole.usage.prompt_tokens > 1 and whole.usage.completion_tokens <= 40
     assert streamed(client, "To be", seed=3) == whole.choices[0].text
     assert [model.id for model in client.models.list()] == [MODEL]
 
 
-def test_the_client_gets_json_of_a_schema_and_one_of_some_texts(client):
+def test_guided_completions_match_a_schema_or_a_choice(client):
     schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
     asked = {"model": MODEL, "messages": [{"role": "user", "content": "To be?"}], "seed": 2}
     formatted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
@@ -66,7 +66,7 @@ def test_the_client_gets_json_of_a_schema_and_one_of_some_texts(client):
     assert refusal.value.param == "guided_json"
 
 
-def test_the_client_gets_an_answer_of_a_chat_whole_and_as_a_stream(client):
+def test_an_answer_of_a_chat_is_equal_whole_and_streamed(client):
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "To be?"}]
     asked = {"model": MODEL, "messages": messages, "seed": 5, "max_completion_tokens": 30}
     whole = client.chat.completions.create(**asked, logprobs=True, top_logprobs=3)
@@ -81,9 +81,9 @@ def test_the_client_gets_an_answer_of_a_chat_whole_and_as_a_stream(client):
     assert last.usage.prompt_tokens_details.cached_tokens == last.usage.prompt_tokens - 1
 
 
-def test_a_text_is_that_of_the_export_itself(client, server):
+def test_a_completion_equals_the_text_of_the_signature(client, server):
     request = PredictRequest(model_spec={"name": MODEL})
-    for name, value in {"text": b"To be", "seed": 3, "max_new_tokens": 30}.items():
+    for name, value in {"text": b"To be", "seed": 3, "max_tokens": 30}.items():
         dtype = object if name == "text" else np.int32
         request.inputs[name].CopyFrom(to_proto(np.array([value], dtype)))
     with grpc.insecure_channel(server.grpc) as channel:
@@ -95,7 +95,7 @@ def test_a_text_is_that_of_the_export_itself(client, server):
     assert answer.choices[0].finish_reason == expected["finish_reason"].decode()
 
 
-def test_streams_that_start_one_after_another_are_what_each_is_alone(client):
+def test_overlapping_streams_equal_single_streams(client):
     prompts = [f"{'whether it is ' * (number % 3)}to be {number}" for number in range(8)]
     alone = [streamed(client, prompt, seed=seed, length=60) for seed, prompt in enumerate(prompts)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -111,7 +111,7 @@ def _texts(stream):
     return [chunk.choices[0].text for chunk in stream]
 
 
-def test_a_stop_string_ends_a_text_wherever_tokens_end(client):
+def test_a_stop_string_ends_a_text_also_across_tokens(client):
     whole = completion(client, "To be", seed=3, length=60).choices[0].text
     for start in range(5, min(len(whole) - 6, 25), 4):
         stop = whole[start : start + 3]
@@ -157,7 +157,7 @@ def test_rules_on_tokens_and_the_most_probable_text(client, server):
     assert refused.value.param == "logit_bias"
 
 
-def test_clients_that_hang_up_leave_nothing_behind(client, server):
+def test_requests_of_disconnected_clients_are_cancelled(client, server):
     body = {"model": MODEL, "prompt": "To be", "max_tokens": 500, "stream": True, "temperature": 2.0}
     wait_until(lambda: server.figure(TEXTS) == 0)
     with contextlib.ExitStack() as stack:
@@ -179,7 +179,7 @@ def _asking(server, body):
         yield connection
 
 
-def test_wrong_requests_are_refused_with_what_is_wrong(client):
+def test_invalid_requests_are_refused_with_the_cause(client):
     for wrong, name in (({"temperature": -1}, "temperature"), ({"top_p": 1.1}, "top_p"), ({"n": 0}, "n")):
         with pytest.raises(openai.BadRequestError) as refused:
             completion(client, "To be", **wrong)
@@ -205,7 +205,7 @@ def posted(server, path, body):
         return error.code, json.load(error)
 
 
-def test_every_number_is_answered_or_refused_and_streams_beside_it_stay_as_they_are(client, server):
+def test_every_number_is_answered_or_refused_without_effect_on_streams(client, server):
     asked = [{"prompt": f"to be {seed}", "seed": seed, "length": 200} for seed in range(3)]
     expected = [streamed(client, **one) for one in asked]
     plain = {"model": MODEL, "prompt": "To be", "max_tokens": 5, "seed": 1}
@@ -223,11 +223,11 @@ def test_every_number_is_answered_or_refused_and_streams_beside_it_stay_as_they_
 @pytest.mark.parametrize("signature", ["serving_default", "decode_step"])
 def test_every_number_is_answered_or_refused_by_each_signature(client, server, authored, signature):
     expected = completion(client, "To be", seed=1, length=5).choices[0].text
-    inputs = {"text": ["To be"], "max_new_tokens": [5]}
+    inputs = {"text": ["To be"], "max_tokens": [5]}
     if signature == "decode_step":
         width = len(json.loads((authored / MODEL / "1/assets/token_bytes.json").read_text()))
         row = {"token_ids": [[5]], "padding_mask": [[True]], "lengths": [0], "index": [0], "seed": [1]}
-        row |= {name: [value] for name, value in vars(SamplingParams()).items()}
+        row |= {name: [value] for name, value in SamplingParams().of_logits.items()}
         past = np.zeros((2, 2, 1, 2, 1, 8)).tolist()
         inputs = {**row, "in_prompt": [[False] * width], "counts": [[0] * width], "allowed": [[True]], "past": past}
         inputs["logit_bias"] = [[0.0]]
@@ -242,7 +242,7 @@ def test_every_number_is_answered_or_refused_by_each_signature(client, server, a
     assert completion(client, "To be", seed=1, length=5).choices[0].text == expected
 
 
-def test_a_process_that_dies_ends_its_streams_with_the_reason_and_the_next_is_answered(own):
+def test_a_process_that_dies_ends_its_streams_with_the_reason_and_is_replaced(own):
     server, client = own
     expected = completion(client, "To be").choices[0].text
     stream = completion(client, "To be", length=500, stream=True, temperature=2.0)
@@ -254,7 +254,7 @@ def test_a_process_that_dies_ends_its_streams_with_the_reason_and_the_next_is_an
     wait_until(lambda: server.figure(TEXTS) == 0)
 
 
-def test_a_server_that_is_told_to_end_finishes_its_streams(own):
+def test_a_server_finishes_its_streams_after_sigterm(own):
     server, client = own
     expected = streamed(client, "To be", length=300)
     stream = completion(client, "To be", length=300, stream=True)

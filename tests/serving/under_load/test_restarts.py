@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.serving.client import LOST
-from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
+from benchmarks.serving.load import MAX_SECONDS, Answers, Load, rest_request, rpc_request
 from benchmarks.serving.running import Running, wait_until
 
 pytestmark = pytest.mark.alone
@@ -70,7 +70,7 @@ def restarted(model: Path, texts: Sequence[str], *, times: int) -> Restarts:
             addresses = {"REST": (server.rest, over_rest), "GRPC": (server.grpc, over_rpc)}
             loads = {
                 # No request is given up: how long a server takes to start again depends on the machine.
-                protocol: Load(*address, seconds=FOR_EVER, clients=CLIENTS, timeout=FOR_EVER)
+                protocol: Load(*address, seconds=MAX_SECONDS, clients=CLIENTS, timeout=MAX_SECONDS)
                 for protocol, address in addresses.items()
             }
         wait_until(lambda server=server: server.figure(REQUESTS) >= LOADED)

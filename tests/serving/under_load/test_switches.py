@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.serving.load import FOR_EVER, Answers, Load, rest_request, rpc_request
+from benchmarks.serving.load import MAX_SECONDS, Answers, Load, rest_request, rpc_request
 from benchmarks.serving.running import wait_until
 from benchmarks.serving.switches import switch
 
@@ -16,7 +16,7 @@ REQUESTS = ":tensorflow:serving:request_count"
 def test_a_new_version_fails_no_request(server, changing, texts, times):
     before = server.figure(REQUESTS)
     loads = [
-        Load(address, [make(changing.name, [text]) for text in texts], seconds=FOR_EVER, rate=RATE)
+        Load(address, [make(changing.name, [text]) for text in texts], seconds=MAX_SECONDS, rate=RATE)
         for address, make in ((server.rest, rest_request), (server.grpc, rpc_request))
     ]
     wait_until(lambda: server.figure(REQUESTS) - before >= 2 * RATE)

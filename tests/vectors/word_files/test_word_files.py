@@ -1,4 +1,4 @@
-"""Files of word vectors: every format is read as it was written, by us and by others; what is damaged is refused."""
+"""Files of word vectors: round trips with all formats, and refusal of damaged files."""
 
 import gzip
 import io
@@ -11,7 +11,7 @@ import pytest
 
 from tfattn.errors import ConfigError, DataError
 from tfattn.vectors import word_files
-from tfattn.vectors.word_files import binary_rows, text_rows
+from tfattn.vectors.word_files import table
 from tfattn.vectors.word_vectors import WordVectors
 
 WORDS = ["the", "Straße", "天气", "New_York", "</s>", "1999", "don't"]
@@ -57,12 +57,12 @@ def test_formats_are_detected_by_content(read, content, name, monkeypatch):
     equal(read(packed, name))
     # The same in blocks that end anywhere.
     for block in (1, 7, 64):
-        monkeypatch.setattr(text_rows, "BLOCK", block)
-        monkeypatch.setattr(binary_rows, "BLOCK", block)
+        monkeypatch.setattr(table, "TEXT_BLOCK", block)
+        monkeypatch.setattr(table, "BINARY_BLOCK", block)
         equal(read(packed, name))
 
 
-def test_the_suffix_tells_where_the_content_could_be_either(read):
+def test_the_suffix_decides_ambiguous_content(read):
     letters = b"1 1\na " + b"!!!!"  # 4 bytes that are a number, or no number
     assert read(letters, "a.bin").vectors.tolist() == [[np.frombuffer(b"!!!!", "<f4")[0]]]
     with pytest.raises(DataError, match=":2: the last line has no end"):
@@ -75,7 +75,7 @@ def test_written_vectors_round_trip_exactly(vectors, tmp_path, name):
     equal(word_files.read(tmp_path / name))
 
 
-def test_many_rows_are_read_as_few(read):
+def test_many_rows_are_read_in_blocks(read):
     rows = np.random.default_rng(1).normal(size=(5000, 3)).astype("float32")
     words = [f"w{number}" for number in range(5000)]
     equal(read(text(zip(words, rows, strict=True))), words, rows)
@@ -97,7 +97,7 @@ def test_files_load_in_gensim_with_equal_neighbors(vectors, tmp_path, name):
 
 
 @pytest.mark.parametrize("options", [{}, {"binary": True}, {"write_header": False}])
-def test_files_of_gensim_load_here(tmp_path, options):
+def test_gensim_files_are_read(tmp_path, options):
     keyed = pytest.importorskip("gensim.models", reason="needs gensim: the extra `test`").KeyedVectors(5)
     keyed.add_vectors(WORDS, VECTORS)
     keyed.save_word2vec_format(str(tmp_path / "vectors"), **options)
@@ -109,13 +109,13 @@ def test_words_of_any_bytes(read, tmp_path):
     assert found.words == ["caf\\xe9", "caf\\xe8", "\xa0", "\\xff"]
 
 
-def test_of_words_that_come_twice_the_first_counts(read, capsys):
+def test_the_first_of_repeated_words_is_kept(read, capsys):
     found = read(b"a 1 2\nb 3 4\na 5 6\nc 7 8\nb 9 0\n")
     equal(found, ["a", "b", "c"], [[1, 2], [3, 4], [7, 8]])
     assert "2 words are repeated: their first vectors count" in capsys.readouterr().err
 
 
-def test_words_with_blanks_are_read_and_written_with_a_line_below(read, tmp_path, capsys):
+def test_blanks_in_words_are_written_as_underscores(read, tmp_path, capsys):
     found = read(b". . . 1 2\nat name@domain.com 3 4\nb 5 6\n")
     assert found.words == [". . .", "at name@domain.com", "b"]
     for name in ("a.txt", "a.bin"):
@@ -145,7 +145,7 @@ def _array() -> bytes:
     ("content", "message"),
     [
         (b"", "has no word vectors: expected word2vec's text or binary.* received an empty file.*save_word2vec"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "what seems to be a picture"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "what seems to be an image"),
         (pickle.dumps({"a": 1}), "what seems to be a pickle of Python"),
         (_array(), "what seems to be an array of NumPy"),
         (gzip.compress(TEXT), "what seems to be a file compressed by gzip"),
@@ -179,7 +179,7 @@ def test_damaged_or_foreign_files_are_refused(read, content, message):
 
 @pytest.mark.parametrize("header", [b"99999999999999 300", b"1 99999999999999", b"999999999 60000"])
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.bin", "vectors.bin.gz"])
-def test_a_header_that_claims_terabytes_takes_no_memory(read, header, name):
+def test_an_oversized_header_takes_no_memory(read, header, name):
     content = header + b"\na \0\0\0\0 1\n"
     tracemalloc.start()
     with pytest.raises(DataError, match="too small for its|no vectors have this width|cut off"):
@@ -188,7 +188,7 @@ def test_a_header_that_claims_terabytes_takes_no_memory(read, header, name):
     tracemalloc.stop()
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_vector_file_is_reported(tmp_path):
     with pytest.raises(DataError, match="nowhere.txt: cannot read the file"):
         word_files.read(tmp_path / "nowhere.txt")
     with pytest.raises(DataError, match="the compressed file is damaged"):
@@ -213,7 +213,7 @@ def test_the_projector_reads_its_folder(vectors, tmp_path):
     assert (tmp_path / "plain" / found.metadata_path).read_text().splitlines() == WORDS
 
 
-def test_where_nothing_is_written(tmp_path):
+def test_invalid_outputs_are_refused(tmp_path):
     for output in ("a.TXT", "a.vec", "a.bin", "new"):
         word_files.check(tmp_path / output)
     with pytest.raises(ConfigError, match="a.npy: unknown file format: expected one of .txt, .vec, .bin"):

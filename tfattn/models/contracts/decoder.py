@@ -1,14 +1,17 @@
 """The contract of language models."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 from keras import ops
 
-from tfattn.decoding.cache import Cache
+from tfattn.decoding.cache import Cache, Pair
 from tfattn.models.contracts.model import Model
 from tfattn.ops.indexing import pick
+
+Biases = tuple[Any, Any]  # of the cached keys and of the new keys
 
 
 class Decoder(Model):
@@ -24,10 +27,12 @@ class Decoder(Model):
     Attributes:
         vocabulary_size: V, the number of token ids.
         max_sequence_length: the longest text in tokens.
+        window: the number of positions that some layers see; None if all layers see all earlier positions.
     """
 
     vocabulary_size: int
     max_sequence_length: int
+    window: int | None = None
 
     @abstractmethod
     def empty_cache(self, batch_size: Any) -> Cache:
@@ -48,9 +53,31 @@ class Decoder(Model):
         """
         raise NotImplementedError
 
+    def read_biased(
+        self, token_ids: Any, positions: Any, past: Sequence[Pair], biases: Biases, window_biases: Biases | None = None
+    ) -> tuple[Any, list[Pair]]:
+        """Read tokens after keys and values that the caller holds, for engines with their own cache, such as LiteRT.
+
+        Args:
+            token_ids: (B, T) int.
+            positions: (B, T) int, the position of each token.
+            past: keys and values of each layer, (B, G, S, K).
+            biases: added to the scores of the cached keys and of the new keys: they broadcast to (B, 1, T, S) and
+                (B, 1, T, T).
+            window_biases: the biases of the layers with a window.
+
+        Returns:
+            vectors (B, T, D) for `next_logits`; and the keys and values of the tokens in each layer, (B, G, T, K).
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def next_logits(self, x: Any) -> Any:
         """Compute the logits of the next tokens: (..., D) -> (..., V) float32."""
+        raise NotImplementedError
+
+    def row_logits(self, x: Any) -> Any:
+        """Compute `next_logits` of rows, (N, D) -> (N, V), as a single product of two matrices."""
         raise NotImplementedError
 
     def prefill(self, token_ids: Any, padding_mask: Any, cache: Cache | None = None) -> tuple[Any, Cache]:
@@ -58,7 +85,7 @@ class Decoder(Model):
 
         Args:
             token_ids: (B, T) int.
-            padding_mask: (B, T), True at real tokens, of which each row has at least one.
+            padding_mask: (B, T), True at real tokens; each row has at least one.
             cache: the cache of earlier tokens; None if there are none.
 
         Returns:

@@ -44,14 +44,18 @@ class PretrainableEncoder(Encoder):
     of each text start at 0. Heads share the token embeddings (tied weights).
 
     Attributes:
-        token_embeddings: the table of V token vectors of the width `hidden_dim`.
+        token_embeddings: the table of V token vectors.
         head_activation: the activation of heads, a name in ops.activations.ACTIVATIONS.
+        head_normalization: the normalization of heads, as `normalization_layer`.
+        head_use_bias: whether the dense layer of the masked language modeling head has a bias.
         layer_norm_epsilon: the epsilon of normalizations in heads.
         initializer_range: the standard deviation with which the weights of heads are initialized.
     """
 
     token_embeddings: EmbeddingTable
     head_activation: str
+    head_normalization: str = "layer_norm"
+    head_use_bias: bool = True
     layer_norm_epsilon: float
     initializer_range: float
 
@@ -66,7 +70,7 @@ class DirectionalEncoder(Encoder):
 
     @abstractmethod
     def word_vectors(self, character_ids: Any) -> Any:
-        """Compute context-independent vectors of words: (N, 50) int -> (N, P)."""
+        """Compute context-independent word vectors: (N, 50) int -> (N, P)."""
         raise NotImplementedError
 
     @abstractmethod

@@ -25,7 +25,7 @@ class ImageEncoder(Model):
         num_layers: the number of layers in `hidden_states`, without the tokens; 0 without `hidden_states`.
         image_size: the side of the images in pixels, or [Y, X] where these differ.
         patch_grid: (rows, columns) of the grid of tokens.
-        num_prefix_tokens: 1 with a class token before the grid, else 0.
+        num_prefix_tokens: the number of tokens before the grid, such as a class token.
     """
 
     hidden_dim: int

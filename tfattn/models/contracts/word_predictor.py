@@ -20,7 +20,7 @@ class WordPredictor(Model):
         vocabulary_size: V, the number of words.
         subword_buckets: the number of character n-gram vectors.
         block: L, the number of words of a block.
-        table: (V + subword_buckets, D), the vectors of words, then of n-grams.
+        table: (V + subword_buckets, D), the vectors of all words, then of n-grams.
     """
 
     hidden_dim: int

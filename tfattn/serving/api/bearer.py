@@ -5,7 +5,10 @@ import os
 import stat
 from pathlib import Path
 
+from grpc import StatusCode
+
 from tfattn.errors import ServingError
+from tfattn.serving.api.failure import Failure
 
 
 class Bearer:
@@ -21,11 +24,16 @@ class Bearer:
     def __init__(self, path: str | Path):
         self._token = read_token(path).encode()
 
-    def admits(self, authorization: str) -> bool:
-        """Return whether an `authorization` header has the scheme `Bearer` and the token."""
+    def check(self, authorization: str) -> None:
+        """Check that an `authorization` header has the scheme `Bearer` and the token.
+
+        Raises:
+            Failure: UNAUTHENTICATED.
+        """
         scheme, _, token = authorization.partition(" ")
         # Constant time: the duration does not reveal a matching prefix.
-        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
+        if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self._token):
+            raise Failure(StatusCode.UNAUTHENTICATED, "A bearer token that this server knows is needed")
 
 
 def read_token(path: str | Path) -> str:

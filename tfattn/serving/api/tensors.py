@@ -8,6 +8,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow.core.framework.types_pb2 import DT_STRING, DataType
 
 from tfattn.serving.api.failure import invalid
+from tfattn.serving.api.strings import strings
 
 # A message may give one value for all elements, so a short message could allocate all memory. Larger tensors must have
 # at least one byte per element in the message.
@@ -104,13 +105,6 @@ def fill(proto: TensorProto, array: np.ndarray, *, as_content: bool = False) -> 
             getattr(proto, field).extend(array.ravel().tolist())
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
-
-
-def strings(values) -> np.ndarray:
-    """Convert a sequence to a flat array of `bytes` objects."""
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
 
 
 def type_name(dtype: tf.DType) -> str:

@@ -1,10 +1,9 @@
-"""Predictions for the test files of GLUE, as its website wants them to be sent in.
+"""Predictions for the test files of GLUE, in the format of a submission.
 
-GLUE keeps the targets of its test rows to itself. What is sent in is a file for each task with a header, and for each
-row of the test file its number, from 0, and the prediction.
+A submission has a file for each task: a header, and the number of each test row, from 0, with the prediction.
 
 Source: Wang et al. 2018, "GLUE: a multi-task benchmark and analysis platform for natural language understanding";
-gluebenchmark.com/faq says how the files look.
+gluebenchmark.com/faq describes the files.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +19,7 @@ from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client import input_rows
 from tfattn.serving.client.output_lines import ERROR, FailedRow, OutputLine
 from tfattn.serving.client.predict import Predictor, predictions
-from tfattn.serving.client.row_outputs import PREDICTION
+from tfattn.serving.client.row_values import PREDICTION
 
 FORMAT = FileFormat("csv", delimiter="\t", quoting=False)
 
@@ -30,8 +29,8 @@ class GlueTask:
     """A task of GLUE.
 
     Attributes:
-        columns: of its test file, by the inputs of a model.
-        bounds: of its targets, where they are numbers.
+        columns: the column of the test file for each input of a model.
+        bounds: the range of targets that are numbers.
     """
 
     columns: Mapping[str, str]
@@ -40,7 +39,7 @@ class GlueTask:
 
 SENTENCE = {TEXT: "sentence"}
 SENTENCES = {TEXT_A: "sentence1", TEXT_B: "sentence2"}
-# By the names of the files that are sent in.
+# By the name of the submitted file.
 TASKS = {
     "CoLA": GlueTask(SENTENCE),
     "SST-2": GlueTask(SENTENCE),
@@ -57,10 +56,10 @@ TASKS = {
 
 
 def check(task: str) -> None:
-    """Refuse what is no task of GLUE.
+    """Check the name of a task.
 
     Raises:
-        ConfigError: there is none of that name; suggests the nearest.
+        ConfigError: GLUE has no such task; suggests the nearest name.
     """
     if task not in TASKS:
         raise ConfigError(
@@ -72,17 +71,17 @@ def write(model: Predictor, task: str, path: str, folder: Path) -> Path:
     """Write the predictions for the test file of a task.
 
     Args:
-        model: trained on the task; for AX, on MNLI.
-        task: one of TASKS.
-        path: the test file, as it comes.
-        folder: for the file that is sent in, such as RTE.tsv; it appears when all rows have been read.
+        model: a model trained on the task; for AX, on MNLI.
+        task: the name of the task.
+        path: the test file of GLUE.
+        folder: the folder of the submitted file, such as RTE.tsv, which is written atomically.
 
     Returns:
-        the path of the file.
+        the path of the submitted file.
 
     Raises:
-        ConfigError: the model is not trained on such a task.
-        DataError: the file cannot be read, or there is no prediction for a row; names the place.
+        ConfigError: the model is trained on another task.
+        DataError: the file cannot be read, or a row has no prediction; names the location.
     """
     glue = TASKS[task]
     if set(model.trained_on.columns) != set(glue.columns):

@@ -6,22 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tfattn.errors import DataError
-from tfattn.formats.images import LARGEST, SUFFIXES, check_image
+from tfattn.formats.images import MAX_BYTES, SUFFIXES, check_image
 from tfattn.serving.client.input_rows import InputRow
 
 _ANY_SIDE = 2**31  # the model says itself what is too large for it
 
 
 def named_by(path: str) -> list[str] | None:
-    """List the images that a folder, a pattern or an image's own name stands for, in order; None of a file of rows.
+    """List the images of a folder, of a pattern, or of an image's name, in order; None for a file of rows.
 
     Raises:
         DataError: there are none.
     """
     if os.path.isdir(path):
-        found = sorted(str(one) for one in Path(path).rglob("*") if one.suffix.lower() in SUFFIXES and one.is_file())
+        found = sorted(
+            str(file) for file in Path(path).rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file()
+        )
     elif glob.has_magic(path) and not os.path.exists(path):
-        found = [one for one in sorted(glob.glob(path, recursive=True)) if os.path.isfile(one)]
+        found = [file for file in sorted(glob.glob(path, recursive=True)) if os.path.isfile(file)]
     else:
         return [path] if Path(path).suffix.lower() in SUFFIXES else None
     if not found:
@@ -48,14 +50,14 @@ def read(name: str, folder: Path, where: str) -> bytes:
     path = folder / name.strip()
     try:
         size = path.stat().st_size
-        data = path.read_bytes() if size <= LARGEST else b""
+        data = path.read_bytes() if size <= MAX_BYTES else b""
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         raise DataError(
             f"cannot read the image ({said})", where=where, expected="the name of an image", received=repr(name)
         ) from None
-    if size > LARGEST:
-        expected, received = f"at most {LARGEST:,} bytes", f"{size:,}"
+    if size > MAX_BYTES:
+        expected, received = f"at most {MAX_BYTES:,} bytes", f"{size:,}"
         raise DataError("the file is too large for an image", where=str(path), expected=expected, received=received)
     check_image(data, str(path), max_side=_ANY_SIDE)
     return data

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from tfattn import files
 from tfattn.errors import DataError
 from tfattn.formats.file_kinds import check_kind, likely_encoding
-from tfattn.formats.limits import LONGEST_ROW, too_long
+from tfattn.formats.limits import MAX_ROW_LENGTH, too_long
 from tfattn.formats.training_file import FileFormat
 
 # What `errors="surrogateescape"` makes of a byte that is not of the encoding, and what no text has.
@@ -70,7 +70,7 @@ class InputLines:
 
     def _next(self) -> str:
         try:
-            line = self._file.readline(LONGEST_ROW + 1)
+            line = self._file.readline(MAX_ROW_LENGTH + 1)
         except UnicodeError as error:  # such as half a character of UTF-16
             raise DataError(
                 "the file cannot be decoded",
@@ -78,8 +78,8 @@ class InputLines:
                 expected=f"{self._how.encoding} text",
                 received=str(error),
             ) from None
-        if len(line) > LONGEST_ROW:
-            raise too_long("the line", self.where(1), LONGEST_ROW)
+        if len(line) > MAX_ROW_LENGTH:
+            raise too_long("the line", self.where(1), MAX_ROW_LENGTH)
         return line
 
     def _undecodable(self, found: re.Match) -> DataError:
@@ -110,7 +110,9 @@ def opened(path: str, how: FileFormat) -> Iterator[InputLines]:
             error.remedy = error.remedy.replace("`path`", "`--input`")
             raise
         except OSError as error:
-            raise DataError(f"cannot read the inputs ({error.strerror})", where=path) from None
+            raise DataError(
+                f"cannot read the inputs ({error.strerror})", where=path, remedy=files.similar_path(path)
+            ) from None
         lines = InputLines(file, "standard input" if path == "-" else path, how)
         stack.callback(lines.close)
         yield lines

@@ -7,6 +7,7 @@ import csv
 import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tfattn import files, registry
 from tfattn.errors import DataError, listed
@@ -14,7 +15,7 @@ from tfattn.formats.columns import Columns, columns_in, value_of
 from tfattn.formats.delimiters import likely_delimiter
 from tfattn.formats.file_formats import FILE_FORMATS, INPUT_KINDS, InputKind
 from tfattn.formats.json_objects import object_of, text_of, texts_of
-from tfattn.formats.limits import LONGEST_TEXT, too_long
+from tfattn.formats.limits import MAX_TEXT_LENGTH, too_long
 from tfattn.formats.training_file import FileFormat, TrainingFile
 from tfattn.serving.client.input_lines import InputLines, opened
 
@@ -25,13 +26,15 @@ class InputRow:
 
     Attributes:
         fields: input name to text, or to a list of texts; nothing where the row cannot be read.
-        where: file:line, the line on which it begins.
+        where: file:line, its first line.
         problem: why the row cannot be read; None where it can.
+        columns: all columns of the row by their own names, as far as they can be read.
     """
 
     fields: dict[str, str | list[str]] = field(default_factory=dict)
     where: str = ""
     problem: DataError | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read(
@@ -111,7 +114,7 @@ def _of_source(
         for row in source.rows():
             try:
                 read = {name: (texts_of if name in lists else text_of)(row.fields, name, row.where) for name in columns}
-                yield InputRow(read, row.where)
+                yield InputRow(read, row.where, columns=row.columns or row.fields)
             except DataError as problem:
                 yield InputRow(where=row.where, problem=problem)
     except DataError as error:
@@ -133,19 +136,20 @@ def _text(
     (name,) = columns
     for line in lines:
         text = line.removesuffix("\n").removesuffix("\r")
-        if len(text) > LONGEST_TEXT:
-            yield InputRow(where=lines.where(), problem=too_long("the line", lines.where(), LONGEST_TEXT))
+        if len(text) > MAX_TEXT_LENGTH:
+            yield InputRow(where=lines.where(), problem=too_long("the line", lines.where(), MAX_TEXT_LENGTH))
         else:
-            yield _row({name: text}, lines.where(), lines)
+            yield _row({name: text}, lines.where(), lines, columns={name: text})
 
 
 def _table(
     lines: InputLines, columns: Mapping[str, Columns], how: FileFormat, lists: Collection[str]
 ) -> Iterator[InputRow]:
-    csv.field_size_limit(LONGEST_TEXT)
+    csv.field_size_limit(MAX_TEXT_LENGTH)
     quoting = csv.QUOTE_MINIMAL if how.quoting else csv.QUOTE_NONE
     reader = csv.reader(iter(lines), delimiter=how.delimiter, quoting=quoting, strict=True)
     positions: dict[str, int] | None = None
+    names: list[str] = []
     width = 0
     while True:
         where = lines.where(1)
@@ -163,7 +167,8 @@ def _table(
             continue
         if positions is None:
             width, found = len(cells), _found(cells, columns, how, where, lists)
-            positions = _positions(cells, found, how, where)
+            names = _names(cells, how)
+            positions = _positions(names, found, where)
             if how.header:
                 continue
         if len(cells) != width:
@@ -177,7 +182,8 @@ def _table(
             yield InputRow(where=where, problem=lines.take_problem() or problem)
         else:
             cell = _cell_of(cells, positions)
-            yield _row({name: value_of(columns, cell) for name, columns in found.items()}, where, lines)
+            read = {name: value_of(columns, cell) for name, columns in found.items()}
+            yield _row(read, where, lines, columns=dict(zip(names, cells, strict=True)))
 
 
 def _json_lines(
@@ -187,21 +193,24 @@ def _json_lines(
         if not line.strip():
             continue
         where = lines.where()
+        value: dict[str, Any] = {}
         try:
             value = object_of(line, where)
-            keys = {name: _key(name, wanted, list(value), where) for name, wanted in columns.items()}
+            # A list that was made of columns has a key of its own name.
+            names = {name: wanted if isinstance(wanted, str) else name for name, wanted in columns.items()}
+            keys = _columns(names, list(value), where)
             fields = {
                 name: texts_of(value, key, where) if name in lists else text_of(value, key, where)
                 for name, key in keys.items()
             }
-            yield _row(fields, where, lines)
+            yield _row(fields, where, lines, columns=value)
         except DataError as problem:
-            yield InputRow(where=where, problem=lines.take_problem() or problem)
+            yield InputRow(where=where, problem=lines.take_problem() or problem, columns=value)
 
 
-def _row(fields: dict[str, str | list[str]], where: str, lines: InputLines) -> InputRow:
+def _row(fields: dict[str, str | list[str]], where: str, lines: InputLines, *, columns: Mapping[str, Any]) -> InputRow:
     problem = lines.take_problem()
-    return InputRow(where=where, problem=problem) if problem else InputRow(fields, where)
+    return InputRow(where=where, problem=problem) if problem else InputRow(fields, where, columns=columns)
 
 
 def _cell_of(cells: Sequence[str], positions: Mapping[str, int]) -> Callable[[str], str]:
@@ -211,13 +220,12 @@ def _cell_of(cells: Sequence[str], positions: Mapping[str, int]) -> Callable[[st
 def _found(
     header: Sequence[str], columns: Mapping[str, Columns], how: FileFormat, where: str, lists: Collection[str]
 ) -> dict[str, Columns]:
-    """Find the columns of each input, those that it was trained on or the one of its own name."""
+    """Find the columns of each input: the columns that it was trained on, or the column with its name."""
     present = _names(header, how)
     try:
+        single = _columns({name: wanted for name, wanted in columns.items() if name not in lists}, present, where)
         return {
-            name: _list_columns(name, wanted, present, where)
-            if name in lists
-            else _column(name, wanted, present, where)
+            name: _list_columns(name, wanted, present, where) if name in lists else single[name]
             for name, wanted in columns.items()
         }
     except DataError as error:
@@ -229,9 +237,8 @@ def _names(header: Sequence[str], how: FileFormat) -> list[str]:
     return list(header) if how.header else [str(number) for number in range(1, len(header) + 1)]
 
 
-def _positions(header: Sequence[str], found: Mapping[str, Columns], how: FileFormat, where: str) -> dict[str, int]:
+def _positions(present: Sequence[str], found: Mapping[str, Columns], where: str) -> dict[str, int]:
     """Find the position of each column that is read."""
-    present = _names(header, how)
     names = [name for columns in found.values() for name in columns_in(columns)]
     for name in names:
         if present.count(name) > 1:
@@ -253,22 +260,22 @@ def _list_columns(name: str, trained_on: Columns, present: list[str], where: str
     return trained_on
 
 
-def _key(name: str, trained_on: Columns, present: list[str], where: str) -> str:
-    """Return the key of an input: a list that was made of columns has one of its own name."""
-    return _column(name, trained_on if isinstance(trained_on, str) else name, present, where)
-
-
-def _column(name: str, trained_on: str, present: list[str], where: str) -> str:
-    for column in (trained_on, name):
-        if column in present:
-            return column
+def _columns(wanted: Mapping[str, str], present: Sequence[str], where: str) -> dict[str, str]:
+    """Return the column of each input: the column that it was trained on, or the column of its own name."""
+    found = {name: [one for one in (trained_on, name) if one in present] for name, trained_on in wanted.items()}
+    missing = [name for name, columns in found.items() if not columns]
+    if not missing:
+        return {name: columns[0] for name, columns in found.items()}
+    name, trained_on = missing[0], wanted[missing[0]]
     near = difflib.get_close_matches(name, present, n=1) or difflib.get_close_matches(trained_on, present, n=1)
+    is_alone = len(missing) == 1
+    names = dict.fromkeys((trained_on, name)) if is_alone else [wanted[one] for one in missing]
     raise DataError(
-        f"there is no column for the input `{name}`",
+        f"there is no column for the input `{name}`" if is_alone else f"{len(missing)} of the inputs have no columns",
         where=where,
-        expected=" or ".join(dict.fromkeys((trained_on, name))),
+        expected=" or ".join(names) if is_alone else listed(names),
         received=listed(present) or "nothing",
-        remedy=f"Rename `{near[0]}`?" if near else "Rename the column that holds it.",
+        remedy=f"Rename `{near[0]}`?" if near else "Rename the columns, or take the file that the model was made for.",
     )
 
 

@@ -11,28 +11,37 @@ from tfattn.errors import RefusedError, ServingError
 from tfattn.features import TEXT
 from tfattn.formats.columns import even
 from tfattn.formats.training_file import TrainingFile
+from tfattn.litert import Engine
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import DEFAULT, Tensor
 from tfattn.serving.api.tensors import strings
-from tfattn.serving.client.row_outputs import decoded, named
+from tfattn.serving.client.row_values import as_text, decoded, named, records
+from tfattn.serving.engine.litert import with_engine
 from tfattn.serving.engine.saved_model import EXPORT_AGAIN, SavedModel
 from tfattn.serving.models import model_store
 from tfattn.serving.page import card
 
 
-def load(model: str, folder: str | Path = "saved_models", *, allow_operations: Collection[str] = ()) -> "LocalModel":
+def load(
+    model: str,
+    folder: str | Path = "saved_models",
+    *,
+    allow_operations: Collection[str] = (),
+    engine: Engine = "tensorflow",
+) -> "LocalModel":
     """Load the newest version of a model.
 
     Args:
         model: a version's folder, a model's folder or its name.
         folder: the folder of all exported models.
-        allow_operations: the names of operations that it may have although they do more than compute.
+        allow_operations: the names of operations to allow although they have side effects.
+        engine: what computes the model, see `open_engine`.
 
     Raises:
         ServingError: there is no such model, or it is damaged or not a SavedModel.
-        SavedModelError: it would do more than compute, or one of its files stands elsewhere.
+        SavedModelError: an operation has side effects, or a file is outside the folder.
     """
-    return LocalModel(model_store.find(model, folder), allow_operations=allow_operations)
+    return LocalModel(model_store.find(model, folder), allow_operations=allow_operations, engine=engine)
 
 
 class LocalModel:
@@ -40,18 +49,19 @@ class LocalModel:
 
     Args:
         folder: the version's folder, as `SavedModel` takes it.
-        allow_operations: the names of operations that it may have although they do more than compute.
+        allow_operations: the names of operations to allow although they have side effects.
+        engine: what computes the model, see `open_engine`.
 
     Attributes:
         folder: the version's folder.
         signatures: the names of its signatures.
-        inputs: the names of the fields that it needs; others have default values.
-        trained_on: each input, and the column of a source file that it was trained on, and how that file is read.
+        inputs: the names of the inputs without default values.
+        trained_on: the column of each input in the training file, and the format of that file.
         numeric: the inputs that are numbers; the others are texts.
-        lists: the inputs of which a row has several texts.
-        files: the inputs that are the bytes of images, by its card.
-        writes_text: whether its prediction is a text.
-        labels: the label names in the order of `scores`; empty where the model has none.
+        lists: the inputs with a list of texts per row.
+        files: the inputs that are the bytes of images, according to the card.
+        writes_text: whether the prediction is a text.
+        labels: the labels in the order of `scores`; empty if the model has none.
 
     Example:
         >>> model = load("factory_reports")
@@ -59,9 +69,9 @@ class LocalModel:
         'Leak'
     """
 
-    def __init__(self, folder: Path, *, allow_operations: Collection[str] = ()):
+    def __init__(self, folder: Path, *, allow_operations: Collection[str] = (), engine: Engine = "tensorflow"):
         self.folder = Path(folder)
-        self._model = SavedModel(self.folder, allow_operations=allow_operations)
+        self._model = with_engine(SavedModel(self.folder, allow_operations=allow_operations), engine)
         if DEFAULT not in self._model.signatures:
             raise ServingError(
                 "the SavedModel has no default signature",
@@ -75,7 +85,7 @@ class LocalModel:
         self.numeric = frozenset(name for name, tensor in default.inputs.items() if not _is_text(tensor))
         self.lists = frozenset(name for name, tensor in default.inputs.items() if _is_list(tensor))
         known = card.read(self.folder)
-        kinds = {name: one.kind for name, one in known.inputs.items()} if known else {}
+        kinds = {name: column.kind for name, column in known.inputs.items()} if known else {}
         self.files = frozenset(name for name in self.inputs if kinds.get(name) == "image")
         self.writes_text = TEXT in default.outputs
         source = self.folder / "assets.extra" / "source.json"
@@ -87,34 +97,34 @@ class LocalModel:
         labels = self.folder / "assets" / "labels.txt"
         self.labels = tuple(labels.read_text(encoding="utf-8").split("\n")[:-1]) if labels.is_file() else ()
 
-    def predict(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> list[dict[str, Any]]:
+    def predict(self, rows: Any, *, signature: str = DEFAULT) -> list[dict[str, Any]]:
         """Compute the predictions of any number of rows.
 
         Args:
-            rows: each with the inputs of the signature, texts or numbers; those with default values may be left out.
-            signature: what is asked for.
+            rows: mappings with the inputs of the signature, texts or numbers, or a pandas DataFrame; inputs with
+                default values are optional. Numbers for text inputs, such as integer categories, are read as text.
+            signature: the signature to call.
 
         Returns:
-            for each row, in their order, the outputs by name, as plain Python values. A classifier's are `label`,
-            `label_id`, the `score` of that label, and `scores`, from label name to score; where rows may have any
-            number of labels, those that are given are `labels`.
+            the outputs of each row by name, as plain Python values; see `Client.predict`.
 
         Raises:
-            ServingError: a row lacks an input, or has text for a number or a number for text, or TensorFlow fails.
-            RefusedError: the model does not take one of the rows.
+            ServingError: a row lacks an input, or has a text for a number, or TensorFlow fails.
+            RefusedError: the model refuses a row.
         """
+        rows = records(rows)
         columns = self.outputs(rows, signature=signature)
         outputs = ({name: column[index] for name, column in columns.items()} for index in range(len(rows)))
-        return [named(one, self.labels) for one in outputs]
+        return [named(output, self.labels) for output in outputs]
 
     def inputs_of(self, signature: str) -> dict[str, bool]:
-        """Tell what a signature needs: the names of its inputs, and whether each is a number."""
+        """Return the names of the required inputs of a signature, and whether each is a number."""
         function = self._model.signatures[signature]
         needed = {name: tensor for name, tensor in function.inputs.items() if name not in function.defaults}
         return {name: not _is_text(tensor) for name, tensor in needed.items()}
 
     def outputs(self, rows: Sequence[Mapping[str, Any]], *, signature: str = DEFAULT) -> dict[str, list[Any]]:
-        """Run a signature on a batch of rows: by output, a plain value for each row.
+        """Run a signature on a batch of rows; return a plain value for each row, by output.
 
         Raises:
             ServingError: as `arrays`.
@@ -123,7 +133,7 @@ class LocalModel:
         return {name: decoded(value.tolist()) for name, value in sorted(found.items())}
 
     def arrays(self, rows: Sequence[Mapping[str, Any]], *, signature: str) -> dict[str, np.ndarray]:
-        """Run a signature on a batch of rows: by output an array, of texts as bytes.
+        """Run a signature on a batch of rows; return an array for each output, with texts as bytes.
 
         Raises:
             ServingError: the model has no such signature; or as `predict`.
@@ -165,6 +175,7 @@ def _column(name: str, tensor: Tensor, values: Sequence[Any]) -> np.ndarray:
     if _is_list(tensor):
         texts = even(list(values))
         return np.array([[text.encode("utf-8") for text in row] for row in texts], object)
+    values = list(map(as_text, values)) if _is_text(tensor) else values
     for value in values:
         if value is None or isinstance(value, str | bytes) != _is_text(tensor):
             expected = "text" if _is_text(tensor) else "a number"

@@ -1,23 +1,33 @@
-"""The lines of a file of predictions: JSON, a table, or the plain texts that a model wrote."""
+"""The lines of a file of predictions: JSON, a table, a workbook, Parquet, or the plain texts that a model wrote."""
 
 import csv
 import functools
+import importlib.util
 import io
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from tfattn import files
+from tfattn.errors import ConfigError, DataError
 from tfattn.features import TEXT
 
 EMPTY, ERROR = "empty", "error"  # keys of a line that are there only where they say something
+MAX_SHEET_ROWS = 1_048_576  # of Excel
 OutputLine = dict[str, Any]
-Format = Callable[[Iterable[OutputLine]], Iterator[str]]
+Format = Callable[[Iterable[OutputLine]], Iterator[str | bytes]]
 
 
 class FailedRow(OutputLine):
-    """The line of a row without a prediction: its inputs, and `error`."""
+    """The line of a row without a prediction: its inputs, and `error`.
+
+    Attributes:
+        kind: what is wrong, the same for all rows with the problem.
+    """
+
+    kind: str = ""
 
 
 def format_of(output: str, *, arrays: bool = False) -> Format:
@@ -28,10 +38,13 @@ def format_of(output: str, *, arrays: bool = False) -> Format:
         arrays: whether a table has arrays of numbers, too.
 
     Raises:
-        ConfigError: the suffix does not say; names those that do.
+        ConfigError: the suffix is unknown, or the package of the format is not installed.
     """
     chosen = json_lines if output == "-" else files.by_suffix(output, FORMATS)
-    return functools.partial(chosen, arrays=True) if arrays and isinstance(chosen, functools.partial) else chosen
+    if (package := _PACKAGES.get(Path(output).suffix.lower())) and importlib.util.find_spec(package) is None:
+        remedy = f"Run: pip install {package}"
+        raise ConfigError(f"the package {package} is not installed", where=output, remedy=remedy)
+    return functools.partial(chosen, arrays=True) if arrays and chosen not in (json_lines, texts) else chosen
 
 
 def json_lines(lines: Iterable[OutputLine]) -> Iterator[str]:
@@ -51,6 +64,60 @@ def table(lines: Iterable[OutputLine], *, delimiter: str, arrays: bool = False) 
         arrays: whether to write arrays of numbers, such as vectors, too. Numbers that go with a list of texts, such as
             the scores of entities, are no array.
     """
+    for row in _rows(lines, arrays=arrays):
+        yield _cells(["" if value is None else _text(value) for value in row], delimiter)
+
+
+def workbook(lines: Iterable[OutputLine], *, arrays: bool = False) -> Iterator[bytes]:
+    """Write an Excel workbook with the rows of `table`; numbers are numbers, and no text is a formula.
+
+    Raises:
+        DataError: there are more rows than a sheet can have.
+    """
+    import openpyxl
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+
+    def cell(value: Any) -> Any:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        made = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", _text(value)))
+        made.data_type = "s"
+        return made
+
+    for number, row in enumerate(_rows(lines, arrays=arrays), start=1):
+        if number > MAX_SHEET_ROWS:
+            sheet.close()
+            expected = f"at most {MAX_SHEET_ROWS:,} rows"
+            raise DataError("a sheet cannot have more rows", expected=expected, remedy="Write .csv or .parquet.")
+        sheet.append([cell(value) for value in row])
+    file = io.BytesIO()
+    book.save(file)
+    yield file.getvalue()
+
+
+def parquet(lines: Iterable[OutputLine], *, arrays: bool = False) -> Iterator[bytes]:
+    """Write a Parquet file with the columns of `table`; columns with values of several types become text."""
+    import pyarrow
+    import pyarrow.parquet
+
+    header, *rows = _rows(lines, arrays=arrays) or [[]]
+    columns = {}
+    for name, values in zip(header, zip(*rows, strict=True), strict=True):
+        try:
+            columns[name] = pyarrow.array(values)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+            columns[name] = pyarrow.array([None if value is None else _text(value) for value in values])
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), file)
+    yield file.getvalue()
+
+
+def _rows(lines: Iterable[OutputLine], *, arrays: bool) -> Iterator[list[Any]]:
+    """Yield the names of the columns, and the values of each line, None where it has none; see `table`."""
     lines = iter(lines)
     first, left_out = [], set()
     for line in lines:
@@ -58,9 +125,11 @@ def table(lines: Iterable[OutputLine], *, delimiter: str, arrays: bool = False) 
         if not isinstance(line, FailedRow):
             left_out = set() if arrays else _arrays(line)
             break
-    names = [name for name in dict.fromkeys([*first[-1], EMPTY, ERROR]) if name not in left_out] if first else ()
-    for line in itertools.chain([dict(zip(names, names, strict=True))] * bool(first), first, map(_flat, lines)):
-        yield _cells([line.get(name, "") for name in names], delimiter)
+    names = [name for name in dict.fromkeys([*first[-1], EMPTY, ERROR]) if name not in left_out] if first else []
+    if first:
+        yield names
+    for line in itertools.chain(first, map(_flat, lines)):
+        yield [line.get(name) for name in names]
 
 
 def texts(lines: Iterable[OutputLine]) -> Iterator[str]:
@@ -73,8 +142,11 @@ FORMATS: dict[str, Format] = {
     ".jsonl": json_lines,
     ".csv": functools.partial(table, delimiter=","),
     ".tsv": functools.partial(table, delimiter="\t"),
+    ".xlsx": workbook,
+    ".parquet": parquet,
     ".txt": texts,
 }
+_PACKAGES = {".xlsx": "openpyxl", ".parquet": "pyarrow"}
 
 
 def _arrays(line: OutputLine) -> set[str]:
@@ -86,14 +158,17 @@ def _arrays(line: OutputLine) -> set[str]:
     }
 
 
-def _flat(line: OutputLine) -> dict[str, str]:
+def _flat(line: OutputLine) -> dict[str, Any]:
     flat = {}
     for name, value in line.items():
-        if isinstance(value, Mapping):
-            flat |= {f"{name}.{key}": json.dumps(entry) for key, entry in value.items()}
-        else:
-            flat[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        flat |= (
+            {f"{name}.{key}": entry for key, entry in value.items()} if isinstance(value, Mapping) else {name: value}
+        )
     return flat
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _cells(cells: list[str], delimiter: str) -> str:

@@ -4,13 +4,14 @@ import itertools
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, RefusedError, TfattnError
-from tfattn.features import SOURCE, TEXT
+from tfattn.features import ID, SOURCE, TARGET, TEXT
 from tfattn.formats import numbers
 from tfattn.formats.file_formats import InputKind
 from tfattn.formats.training_file import TrainingFile
@@ -19,7 +20,7 @@ from tfattn.serving.client.input_rows import InputRow
 from tfattn.serving.client.output_lines import EMPTY, ERROR, FailedRow, OutputLine
 
 BATCH_SIZE = 32
-MOST_LISTED = 100  # problems of rows; the file of predictions has them all
+MOST_LISTED = 20  # problems of rows; the file of predictions has them all
 
 
 class Predictor(Protocol):
@@ -42,6 +43,7 @@ def predict(
     kind: InputKind | None = None,
     batch_size: int = BATCH_SIZE,
     arrays: bool = False,
+    append: bool = False,
 ) -> int:
     """Write the predictions of a file of inputs.
 
@@ -49,12 +51,14 @@ def predict(
         model: the model.
         path: the file of inputs (see input_rows.py); `-` is standard input. Where the model reads images, the rows name
             them, counted from the folder of the file; or it is a folder of images, a pattern, or an image itself.
-        output: the file of predictions, which appears when all rows have been read: JSON lines, csv, tsv, or the plain
-            texts of a model that writes some, by the suffix (see output_lines.py); `-` is standard output, as JSON
-            lines and batch by batch.
-        kind: how to read the inputs, where the suffix does not tell.
+        output: the file of predictions, which appears when all rows have been read: JSON lines, csv, tsv, xlsx,
+            Parquet, or the plain texts of a language model, by the suffix (see output_lines.py); `-` is
+            standard output, as JSON lines and batch by batch.
+        kind: the format of the inputs, if the suffix is unknown.
         batch_size: how many rows go through the model together.
         arrays: whether tables have arrays of numbers, too.
+        append: whether lines have all columns of the file, instead of the inputs of the model. A column with the name
+            of a prediction becomes `target` if it was the column of the targets in training, otherwise `input.NAME`.
 
     Returns:
         how many rows there were.
@@ -74,21 +78,29 @@ def predict(
         rows, folder = input_rows.read(path, model.trained_on, kind=kind, lists=model.lists), Path(path).parent
     else:
         rows, folder = image_rows.rows_of(images, *model.files), Path()
-    written = as_format(tally.counted(predictions(model, rows, batch_size=batch_size, folder=folder)))
+    made = predictions(model, rows, batch_size=batch_size, folder=folder, append=append)
+    written = as_format(tally.counted(made))
     if output == "-":
-        _write(sys.stdout, written)
+        for line in written:
+            sys.stdout.write(line)
+            sys.stdout.flush()
     else:
-        with files.atomic_file(Path(output)) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-            _write(file, written)
+        with files.atomic_file(Path(output)) as temporary, temporary.open("wb") as file:
+            file.writelines(piece if isinstance(piece, bytes) else piece.encode() for piece in written)
     if tally.failed:
         raise tally.error(output)
     return tally.rows
 
 
 def predictions(
-    model: Predictor, rows: Iterable[InputRow], *, batch_size: int = BATCH_SIZE, folder: Path = Path()
+    model: Predictor,
+    rows: Iterable[InputRow],
+    *,
+    batch_size: int = BATCH_SIZE,
+    folder: Path = Path(),
+    append: bool = False,
 ) -> Iterator[OutputLine]:
-    """Compute the predictions of rows, in order, each with its inputs.
+    """Compute the predictions of rows, in order, each with its inputs, and with its identifier `id` if it has one.
 
     `empty: true` marks a row without anything. A row may have an `error` instead of a prediction: it cannot be read, a
     text is no number where the model reads one, or names no image that can be read, or the model refuses it.
@@ -98,14 +110,17 @@ def predictions(
         rows: of inputs.
         batch_size: how many rows go through the model together.
         folder: from which the names of images count.
+        append: whether to return all columns of a row instead of its inputs; see `predict`.
     """
     rows = iter(rows)
     while batch := list(itertools.islice(rows, batch_size)):
         read = [_read(row, model, folder) for row in batch]
-        predicted = iter(_predicted(model, [one for one in read if not isinstance(one, TfattnError)]))
-        for row, one in zip(batch, read, strict=True):
-            outputs = one if isinstance(one, TfattnError) else next(predicted)
-            yield _line(row, outputs, writes_text=model.writes_text)
+        predicted = _predicted(model, [inputs for inputs in read if not isinstance(inputs, TfattnError)])
+        names = {name for outputs in predicted if not isinstance(outputs, TfattnError) for name in outputs}
+        remaining = iter(predicted)
+        for row, inputs in zip(batch, read, strict=True):
+            outputs = inputs if isinstance(inputs, TfattnError) else next(remaining)
+            yield _line(row, _columns(row, model, names) if append else _inputs(row, model), outputs)
 
 
 def values(row: InputRow, model: Predictor, folder: Path = Path()) -> dict[str, Any]:
@@ -160,13 +175,29 @@ def _predicted(model: Predictor, rows: Sequence[Mapping[str, Any]]) -> list[dict
     return [*_predicted(model, rows[:middle]), *_predicted(model, rows[middle:])]
 
 
-def _line(row: InputRow, outputs: dict[str, Any] | TfattnError, *, writes_text: bool) -> OutputLine:
-    # A text for which a text is written is its source.
-    fields = {SOURCE if writes_text and name == TEXT else name: text for name, text in row.fields.items()}
+def _inputs(row: InputRow, model: Predictor) -> dict[str, Any]:
+    """Return the identifier and the inputs of a row for its line; a text for which a text is written is its source."""
+    identifier = model.trained_on.id_in(row.columns)
+    fields = {SOURCE if model.writes_text and name == TEXT else name: text for name, text in row.fields.items()}
+    return fields if identifier is None else {ID: identifier, **fields}
+
+
+def _columns(row: InputRow, model: Predictor, predicted: Collection[str]) -> dict[str, Any]:
+    """Return all columns of a row for its line, renamed where a prediction has the name."""
+    targets = model.trained_on.targets.values()
+    return {
+        name if name not in predicted else TARGET if name in targets else f"input.{name}": value
+        for name, value in (row.columns or row.fields).items()
+    }
+
+
+def _line(row: InputRow, fields: dict[str, Any], outputs: dict[str, Any] | TfattnError) -> OutputLine:
     if isinstance(outputs, RefusedError):
         outputs = DataError("the model refuses the row", where=row.where, received=said(outputs))
     if isinstance(outputs, TfattnError):
-        return FailedRow(fields | {ERROR: str(outputs)})
+        failed = FailedRow(fields | {ERROR: str(outputs)})
+        failed.kind = outputs.what
+        return failed
     is_empty = not any("".join(value).strip() for value in row.fields.values())
     return {**fields, **outputs, **({EMPTY: True} if is_empty else {})}
 
@@ -183,7 +214,8 @@ class _Tally:
 
     def __init__(self) -> None:
         self.rows = self.failed = 0
-        self._first: list[str] = []
+        self._first: dict[str, str] = {}
+        self._counts = Counter[str]()
 
     def counted(self, lines: Iterable[OutputLine]) -> Iterator[OutputLine]:
         """Yield the same lines, and count them."""
@@ -191,20 +223,17 @@ class _Tally:
             self.rows += 1
             if isinstance(line, FailedRow):
                 self.failed += 1
-                if len(self._first) < MOST_LISTED:
-                    self._first.append(line[ERROR])
+                self._counts[line.kind] += 1
+                self._first.setdefault(line.kind, line[ERROR])
             yield line
 
     def error(self, output: str) -> DataError:
-        """Make one error of all problems."""
-        more = self.failed - len(self._first)
+        """Make one error of all problems: the first row of each, and the number of the others."""
         where = "standard output" if output == "-" else output
         total = f"{where}: {self.failed} of {self.rows} rows have no prediction"
-        return DataError("\n".join([*self._first, *([f"and {more} more"] if more else []), total]))
-
-
-def _write(file: TextIO, lines: Iterable[str]) -> None:
-    for line in lines:
-        file.write(line)
-        if file is sys.stdout:
-            file.flush()
+        others = {kind: rows - 1 for kind, rows in self._counts.items()}
+        listed = [
+            f"{first} (and {others[kind]:,} more {'row' if others[kind] == 1 else 'rows'})" if others[kind] else first
+            for kind, first in itertools.islice(self._first.items(), MOST_LISTED)
+        ]
+        return DataError("\n".join([*listed, total]))

@@ -1,47 +1,47 @@
-"""Prompt recipes: how a row of a file becomes a prompt, and what is written behind it an answer."""
+"""Prompt recipes: prompts of the rows of a file, and answers from generated text."""
 
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt
 
 from tfattn.config.types import Seed
 from tfattn.errors import ConfigError, DataError, listed, nearest
 from tfattn.formats.training_file import TrainingFile
+from tfattn.sampling_params import MaxTokens, Stops
 from tfattn.serving.client import input_rows
 
-TARGET = "target"  # under which a row has its right answer
+TARGET = "target"  # the key of the target in a row
 _COLUMN = re.compile(r"\{([^{}]*)\}")
 Text = Annotated[str, Field(min_length=1)]
-Stop = Annotated[str, Field(min_length=1, max_length=128)]
 
 
 class Recipe:
-    """A prompt for each row, with examples before it or none, and how its answer is read.
+    """A recipe of prompts with examples (few-shot) or without (zero-shot).
 
-    Without `labels`, the answer is the likeliest text that the model writes behind the prompt. With them, it is the
-    label whose words are the likeliest there.
+    Without `labels`, the answer is the text that greedy decoding generates after the prompt. With `labels`, the answer
+    is the label whose words are the most probable continuation.
 
     Args:
-        template: the prompt of a row, with {COLUMN} for what stands in a column; spaces around that are cut off.
-        labels: by the name of each label, the words that stand for it behind the prompt, with the space before them.
-        per_token: whether words are compared by the average of their tokens, where they have unequally many.
-        without: what stands in the columns where a row says nothing, such as "N/A". How likely the words are behind
-            that is divided out (contextual calibration, Zhao et al. 2021). Null compares the words as they are.
-        stop: texts before the first of which a written answer ends.
-        max_new_tokens: the most tokens of a written answer.
-        answer: a regular expression; what matches it, or the first group of it, is the answer. Null takes all.
-        target: the column that holds the right answer of an example.
-        examples: a file of rows with their right answers.
-        num_examples: how many of them stand before the prompt; of each label the same number.
-        seed: by which examples are chosen and put in order.
-        instruction: what stands before all.
-        separator: what stands between the instruction, the examples and the prompt.
+        template: the prompt of a row, with {COLUMN} for the value of a column, without surrounding white space.
+        labels: the words of each label after the prompt, by label, with the space before the words.
+        per_token: whether to compare the mean log probability per token, for words of different lengths.
+        without: the value of the columns of an empty row, such as "N/A". The probabilities of the words after it are
+            divided out (contextual calibration, Zhao et al. 2021). Null compares the probabilities as they are.
+        stop: strings that end a generated answer.
+        max_tokens: the maximum number of tokens of a generated answer.
+        answer: a regular expression, whose match, or first group, is the answer. Null takes the whole text.
+        target: the column of the target.
+        examples: a file of rows with targets.
+        num_examples: the number of examples before the prompt, the same number for each label.
+        seed: the seed of the choice and the order of examples.
+        instruction: the text before the examples.
+        separator: the text between the instruction, the examples and the prompt.
 
     Raises:
-        ConfigError: what does not go together.
+        ConfigError: two arguments contradict each other.
 
     Example:
         >>> recipe = Recipe(template="Q: {question}\\nA:", stop=["\\n"])
@@ -56,8 +56,8 @@ class Recipe:
         labels: Annotated[dict[str, Text], Field(min_length=2)] | None = None,
         per_token: bool = False,
         without: str | None = None,
-        stop: tuple[Stop, ...] = (),
-        max_new_tokens: PositiveInt = 64,
+        stop: Stops = (),
+        max_tokens: MaxTokens = 64,
         answer: Text | None = None,
         target: Text = "label",
         examples: str | None = None,
@@ -67,7 +67,7 @@ class Recipe:
         separator: str = "\n\n",
     ):
         self.template, self.labels, self.per_token, self.without = template, labels, per_token, without
-        self.stop, self.max_new_tokens, self.answer = tuple(stop), max_new_tokens, answer
+        self.stop, self.max_tokens, self.answer = tuple(stop), max_tokens, answer
         self.target, self.examples, self.num_examples, self.seed = target, examples, num_examples, seed
         self.instruction, self.separator = instruction, separator
         self._check()
@@ -78,11 +78,11 @@ class Recipe:
         return tuple(dict.fromkeys(_COLUMN.findall(self.template)))
 
     def trained_on(self, *, has_target: bool) -> TrainingFile:
-        """Say which columns of a file are read: those of the template, and the one of right answers or not."""
+        """Return the columns of a file to read: the columns of the template, and optionally the target."""
         return TrainingFile({name: name for name in self.columns} | ({TARGET: self.target} if has_target else {}))
 
     def chosen_examples(self) -> list[str]:
-        """Read the examples, and choose those that stand before each prompt.
+        """Read the examples, and choose the examples of the prompts.
 
         Raises:
             DataError: the file cannot be read, or has too few rows.
@@ -110,24 +110,24 @@ class Recipe:
         return [self._filled(row) + self._behind(row[TARGET]) for row in chosen]
 
     def prompt(self, row: Mapping[str, str], *, examples: Sequence[str]) -> str:
-        """Make the prompt of a row.
+        """Return the prompt of a row.
 
         Args:
             row: a text for each column.
-            examples: as `chosen_examples` returns them.
+            examples: the result of `chosen_examples`.
         """
         first = [self.instruction] if self.instruction else []
         return self.separator.join([*first, *examples, self._filled(row)])
 
     def read(self, written: str) -> str:
-        """Read the answer in what was written; nothing where there is none."""
+        """Extract the answer from generated text; empty without a match."""
         if self.answer is None:
             return written.strip()
         found = re.search(self.answer, written)
         return found.group(found.re.groups and 1) or "" if found else ""
 
     def is_right(self, answer: str, target: str) -> bool:
-        """Tell whether an answer is the right one, whatever its capitals and spaces are."""
+        """Return whether an answer equals the target, ignoring case and white space."""
         return " ".join(answer.casefold().split()) == " ".join(target.casefold().split())
 
     def _filled(self, row: Mapping[str, str]) -> str:
@@ -159,12 +159,18 @@ class Recipe:
             raise ConfigError("no prompt of a row", key="template", expected=expected, received=repr(self.template))
         if self.labels is None and (self.per_token or self.without is not None):
             key = "per_token" if self.per_token else "without"
-            raise ConfigError("nothing is compared", key=key, expected="`labels` beside it", remedy="Leave it out.")
+            raise ConfigError(
+                "nothing is compared", key=key, expected="`labels` in the same file", remedy="Leave it out."
+            )
         if self.labels is not None and (self.stop or self.answer):
             key = "stop" if self.stop else "answer"
-            raise ConfigError("nothing is written", key=key, expected="no `labels` beside it", remedy="Leave it out.")
+            raise ConfigError(
+                "nothing is written", key=key, expected="no `labels` in the same file", remedy="Leave it out."
+            )
         if self.num_examples and self.examples is None:
-            raise ConfigError("there is no file of examples", key="num_examples", expected="`examples` beside it")
+            raise ConfigError(
+                "there is no file of examples", key="num_examples", expected="`examples` in the same file"
+            )
         try:
             re.compile(self.answer or "")
         except re.error as error:

@@ -1,26 +1,26 @@
-"""A check: one row of the list, or a part of one, with its sentence and its function."""
+"""Checks of a server: what is checked, and the function that checks it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-# Where a server may answer otherwise than TF Serving and still be compatible with it.
+# Allowed deviations from TF Serving.
 DEVIATIONS = {
-    "integer_range": "integers that do not fit their type are refused rather than cut",
+    "integer_range": "integers that overflow their type are refused rather than truncated",
     "not_found_json": "unknown paths are answered in JSON rather than HTML",
-    "bytes_as_b64": "texts that are not UTF-8 are answered as b64 objects, or refused",
-    "keep_last_version": "the last version is served on when its folder vanishes",
-    "health_paths": "/v1/health/live and /v1/health/ready tell the server's health",
-    "browser_safety": "requests that a web page of another site can make a browser send are refused",
-    "nesting": "JSON beyond some depth is refused",
-    "caps": "larger requests than a server wants are refused",
+    "bytes_as_b64": "texts that are not UTF-8 are returned as b64 objects, or refused",
+    "keep_last_version": "the last version stays available when its folder disappears",
+    "health_paths": "/v1/health/live and /v1/health/ready report the server's health",
+    "browser_safety": "requests that web pages of other sites send through a browser are refused",
+    "nesting": "JSON above a depth of nesting is refused",
+    "caps": "requests above a size limit are refused",
     "query": "the query part of a URL is ignored",
 }
 
 
 class Mismatch(Exception):
-    """Raised when the server's answer is not the expected one."""
+    """Raised when a response differs from the expected response."""
 
     def __init__(self, expected: str, received: str):
         super().__init__(f"expected {expected}, received {received}")
@@ -29,7 +29,7 @@ class Mismatch(Exception):
 
 
 class Skipped(Exception):
-    """Raised when a check cannot be made of this server; the text names what it would take."""
+    """Raised when a check cannot be run on this server; the message names what it needs."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,9 @@ class Check:
     """A check of a server.
 
     Attributes:
-        row: the row of the list that it belongs to.
-        what: what is checked, in a line.
-        run: called with the server; gives the name of the deviation in which it answered, or None where it answered
-            as TF Serving does; raises Mismatch or Skipped.
+        row: the row in the list of checks.
+        what: a one-line description.
+        run: checks a server; returns the name of an allowed deviation, or None; raises Mismatch or Skipped.
     """
 
     row: int
@@ -49,25 +48,25 @@ class Check:
 
 
 def check(row: int, what: str) -> Callable[[Callable], Check]:
-    """Make a function a check."""
+    """Return a decorator that turns a function into a check."""
     return lambda function: Check(row, what, function)
 
 
 def checks_of(module: ModuleType) -> list[Check]:
-    """List the checks of a module, in the order in which they are written."""
+    """Return the checks of a module in source order."""
     return [value for value in vars(module).values() if isinstance(value, Check)]
 
 
 def either(as_tf_serving: Callable[[], None], deviation: str, otherwise: Callable[[], None]) -> str | None:
-    """Accept TF Serving's answer or an allowed deviation from it.
+    """Accept the response of TF Serving or an allowed deviation.
 
     Args:
-        as_tf_serving: raises Mismatch unless the server answered as TF Serving does.
+        as_tf_serving: raises Mismatch unless the response is that of TF Serving.
         deviation: a name in DEVIATIONS.
-        otherwise: raises Mismatch unless the server answered as that deviation says.
+        otherwise: raises Mismatch unless the response is that of the deviation.
 
     Returns:
-        the deviation's name where it was needed.
+        the name of the deviation; None for the response of TF Serving.
     """
     assert deviation in DEVIATIONS
     try:

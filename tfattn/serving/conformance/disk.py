@@ -1,4 +1,4 @@
-"""Rows 55 and 81 to 89: versions that are added to and removed from the disk, while the server polls it."""
+"""Rows 55 and 81 to 89: versions are added to and removed from the disk while the server polls it."""
 
 import contextlib
 import functools
@@ -11,15 +11,14 @@ from urllib.parse import urlsplit
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest, ModelVersionStatus
 
 from tfattn import files
-from tfattn.serving.conformance import fixtures, graphs
+from tfattn.serving.conformance import fixtures
 from tfattn.serving.conformance.check import Mismatch, Skipped, check, either
-from tfattn.serving.conformance.expect import equal
+from tfattn.serving.conformance.expect import PAUSE, Server, equal
 from tfattn.serving.conformance.rpc import request
-from tfattn.serving.conformance.server import PAUSE, Server
 
-MODEL = "on_disk"  # its versions 1 and 2 stand there, the latest is served
-SETTLED = 3.0  # seconds, in which a server should have looked at the disk a few times
-RETRIES = 60.0  # seconds, in which a server to be tested should have given up on a corrupt version
+MODEL = "on_disk"  # has versions 1 and 2, of which the latest is served
+SETTLED = 3.0  # seconds, in which a server polls the disk several times
+RETRIES = 60.0  # seconds, in which a server stops to retry a corrupt version
 
 
 @check(55, "a version that cannot be loaded: END, with an error")
@@ -111,11 +110,11 @@ def ports(server: Server) -> None:
 
 @dataclass(frozen=True)
 class _Visit:
-    """The answers seen while version 3 was added, with a warm-up request, and removed.
+    """Observations while version 3 was added, with a warm-up request, and removed.
 
     Attributes:
-        coming, going: the versions that were available, look by look.
-        count: how many requests of its kind the first one was.
+        coming, going: the available versions at each poll, while version 3 was added and removed.
+        count: the value of the request counter in the first response.
     """
 
     coming: list[set[int]]
@@ -123,11 +122,11 @@ class _Visit:
     going: list[set[int]]
 
 
-@functools.lru_cache(maxsize=1)  # versions take seconds to load, and several rows look at the same
+@functools.lru_cache(maxsize=1)  # loading takes seconds, and several checks use the observations
 def _came_and_went(server: Server) -> _Visit:
     asked = request(MODEL, "count", x=[1.0])
     _is_served(server)
-    fixtures.write_version(server.models / MODEL, "3", graphs.counted, warm_up=asked)
+    fixtures.write_version(server.models / MODEL, "3", fixtures.counted, warm_up=asked)
     try:
         coming = _looks(server, 3)
         counts = server.call(server.prediction.Predict, asked).outputs["count"].int64_val
@@ -138,7 +137,7 @@ def _came_and_went(server: Server) -> _Visit:
 
 @contextlib.contextmanager
 def _added(server: Server, number: int, write: Callable[[Path, str], None]) -> Iterator[None]:
-    """Add a version; remove it afterwards, and wait until the server is as it was."""
+    """Add a version; afterwards remove it, and wait until the server has restored its versions."""
     _is_served(server)
     folder = server.models / MODEL
     write(folder, str(number))
@@ -151,27 +150,27 @@ def _added(server: Server, number: int, write: Callable[[Path, str], None]) -> I
 
 @contextlib.contextmanager
 def _hidden(server: Server, *folders: Path) -> Iterator[None]:
-    """Move folders away, one after another, and put them back afterwards, the last first."""
+    """Hide folders, and restore them afterwards in reverse order."""
     away = {folder: folder.with_name(f".{folder.name}.away") for folder in folders}
-    for folder, place in away.items():
-        folder.rename(place)
+    for folder, hidden in away.items():
+        folder.rename(hidden)
     try:
         yield
     finally:
-        for folder, place in reversed(away.items()):
-            place.rename(folder)
+        for folder, hidden in reversed(away.items()):
+            hidden.rename(folder)
         _is_served(server)
 
 
 def _is_served(server: Server) -> None:
-    """Wait until the server serves the versions that are there at the start."""
+    """Wait until the server serves the initial versions."""
     _ = server.models
     expected = "version 2 alone is available"
     server.wait_until(lambda: server.available(MODEL) == {2}, expected, lambda: server.states(MODEL))
 
 
 def _stays(server: Server, version: int) -> None:
-    """Check for some time that this version alone is available, and answers."""
+    """Check for some time that only this version is available and answers."""
     until = time.monotonic() + min(SETTLED, server.patience)
     while time.monotonic() < until:
         equal({version}, server.available(MODEL), "available versions")
@@ -180,7 +179,7 @@ def _stays(server: Server, version: int) -> None:
 
 
 def _looks(server: Server, version: int) -> list[set[int]]:
-    """Collect the available versions, look by look, until this one alone is; meanwhile requests are answered."""
+    """Return the available versions at each poll until only this version is available; requests must succeed."""
     looks: list[set[int]] = []
 
     def is_alone() -> bool:
@@ -199,7 +198,7 @@ def _without_a_gap(looks: list[set[int]]) -> None:
 
 
 def _answering(server: Server) -> int:
-    """Find out which version answers."""
+    """Return the version that answers."""
     answer = server.call(server.prediction.Predict, request(MODEL, "version", x=[1.0]))
     equal([answer.model_spec.version.value], list(answer.outputs["version"].int64_val), "the version's own number")
     return answer.model_spec.version.value

@@ -1,4 +1,4 @@
-"""Rows 58 and 78: the server takes another configuration while it runs."""
+"""Rows 58 and 78: reloading of the configuration."""
 
 import contextlib
 import time
@@ -10,18 +10,17 @@ from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
 
 from tfattn import files
-from tfattn.serving.conformance import fixtures, graphs
+from tfattn.serving.conformance import fixtures
 from tfattn.serving.conformance.check import Mismatch, Skipped, check
-from tfattn.serving.conformance.expect import answered, equal, rpc_refused
+from tfattn.serving.conformance.expect import ANSWER_SECONDS, PAUSE, Server, answered, equal, rpc_refused
 from tfattn.serving.conformance.rpc import request
-from tfattn.serving.conformance.server import ANSWER_SECONDS, PAUSE, Server
 
 WARM_UP_TIME = 2000.0  # milliseconds
 
 
 @contextlib.contextmanager
 def reloaded(server: Server, config: ModelServerConfig) -> Iterator[None]:
-    """Reload the server with a configuration; afterwards, with the one that it was started with."""
+    """Reload a configuration; afterwards, the initial configuration."""
     try:
         reload(server, config)
         yield
@@ -30,7 +29,7 @@ def reloaded(server: Server, config: ModelServerConfig) -> Iterator[None]:
 
 
 def reload(server: Server, config: ModelServerConfig) -> None:
-    """Reload the server's configuration, and wait until its models are loaded."""
+    """Reload a configuration, and wait until its models are loaded."""
     asked = ReloadConfigRequest(config=config)
     answer = server.call(server.model_service.HandleReloadConfigRequest, asked)
     equal(0, answer.status.error_code, "status.error_code")
@@ -85,7 +84,7 @@ def status_of_loading(server: Server) -> None:
     folder, config = server.models / "warming", server.config()
     config.model_config_list.config.append(fixtures.model_config(_base(config), "warming"))
     with contextlib.ExitStack() as stack:
-        fixtures.write_version(folder, "1", graphs.slow, warm_up=request("warming", x=[WARM_UP_TIME]))
+        fixtures.write_version(folder, "1", fixtures.slow, warm_up=request("warming", x=[WARM_UP_TIME]))
         stack.callback(files.remove_folder, folder)
         reloading = server.model_service.HandleReloadConfigRequest.future(
             ReloadConfigRequest(config=config), timeout=ANSWER_SECONDS
@@ -112,12 +111,12 @@ def _half_plus_two(config: ModelServerConfig) -> ModelConfig:
 
 
 def _base(config: ModelServerConfig) -> Path:
-    """Return the folder in which the server sees the models."""
+    """Return the folder of the models as the server sees it."""
     return Path(config.model_config_list.config[0].base_path).parent
 
 
 def _states_over_rest(server: Server, until: Callable[[], bool]) -> list[list[str]]:
-    """Collect the states of the versions of `warming`, look by look, from when there are any."""
+    """Return the states of the versions of `warming` at each poll, once there are any."""
     seen = []
     deadline = time.monotonic() + server.patience
     while not until() and time.monotonic() < deadline:

@@ -5,8 +5,7 @@ import math
 import re
 
 from tfattn.serving.conformance.check import Mismatch, check, either
-from tfattn.serving.conformance.expect import answered, refused, same_float32
-from tfattn.serving.conformance.server import Server
+from tfattn.serving.conformance.expect import Server, answered, refused, same_float32
 
 TEXT = 'hällo \u2028 \U0001f600 \x00 "\\/'
 NOT_UTF8 = {"b64": "//5h"}  # ff fe 61

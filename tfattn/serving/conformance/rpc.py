@@ -7,8 +7,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
 from tfattn.serving.conformance.check import Mismatch, check, either
-from tfattn.serving.conformance.expect import equal, rpc_refused
-from tfattn.serving.conformance.server import Server
+from tfattn.serving.conformance.expect import Server, equal, rpc_refused
 
 MESSAGE_LIMIT = 1024  # characters, beyond which TF Serving cuts messages
 BEYOND_DEFAULT = 5 * 2**20  # bytes: more than gRPC takes by default

@@ -4,8 +4,7 @@ import gzip
 import re
 
 from tfattn.serving.conformance.check import Mismatch, Skipped, check, either
-from tfattn.serving.conformance.expect import answered, refused
-from tfattn.serving.conformance.server import Answer, Server
+from tfattn.serving.conformance.expect import Answer, Server, answered, refused
 
 MODEL = "/v1/models/half_plus_two"
 BODY = '{"instances": [1.0, 2.0]}'

@@ -67,12 +67,12 @@ def find(setting: str, models: Path) -> Path | None:
     """Find the file of parameters; return None if every request is computed alone.
 
     Args:
-        setting: the server's setting `batching`: a file, "beside" or "off".
-        models: the served path. "beside" looks in this folder, its parent and its grandparent.
+        setting: the server's setting `batching`: a file, "auto" or "off".
+        models: the served path. "auto" looks in this folder, its parent and its grandparent.
     """
     if setting == "off":
         return None
-    if setting != "beside":
+    if setting != "auto":
         return Path(setting)
     candidates = (folder / FILE for folder in (models, *models.resolve().parents[:2]))
     return next((path for path in candidates if path.is_file()), None)

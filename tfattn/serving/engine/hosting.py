@@ -1,16 +1,25 @@
 """The work of a version's process: load the model, warm it up, answer requests."""
 
 import contextlib
+import functools
+import json
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import tensorflow as tf
+from google.protobuf.message import DecodeError
 from grpc import StatusCode
+from tensorflow_serving.apis.input_pb2 import Input
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfattn.errors import TfattnError
+from tfattn.litert import Engine
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.engine import warm_up
+from tfattn.serving.api.signature import DEFAULT, Signature
+from tfattn.serving.api.tensors import from_proto, strings
 from tfattn.serving.engine.channel import (
     OK,
     RUN,
@@ -20,54 +29,76 @@ from tfattn.serving.engine.channel import (
     encode_response,
     encode_signatures,
 )
+from tfattn.serving.engine.language_models import open_language_model
+from tfattn.serving.engine.litert import LiteRtEngine, open_engine
 from tfattn.serving.engine.saved_model import SavedModel
 from tfattn.serving.engine.text_requests import TextRequests
 from tfattn.serving.generation.description import writes_texts
 from tfattn.serving.generation.request import TextLimits
+
+FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # the path of TF Serving
+MAX_REQUESTS = 1000  # the limit of TF Serving
+
+WarmUpRequest = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
 def host(
     folder: Path,
     channel: Channel,
     *,
+    engine: Engine,
     threads: int,
     allow_operations: Collection[str],
     limits: TextLimits,
     background: Executor,
+    on_ready: Callable[[], None],
 ) -> None:
     """Load a model and answer the requests of a channel until it is closed.
 
-    The first frames to the server have the number 0: the signatures once the model is loaded, then the number of
-    answered warm-up requests. If either step fails, the frame carries the failure and the process ends.
+    The first frames to the server have the number 0: the signatures once the model is loaded, then, after each warm-up
+    request, the number of answered requests and of all requests. If a step fails, its frame carries the failure and the
+    process ends.
 
     Args:
         folder: the version's folder.
         channel: the channel to the server.
+        engine: see `open_engine`.
         threads: the number of requests that are computed at a time, each by one thread. A language model computes
             each decoding step of its batch with this number of threads.
         allow_operations: the operations to allow although they have side effects.
         limits: the limits of generated text.
         background: the executor that loads the model and first answers each warm-up request, which takes longest.
+        on_ready: called before the first request of a client is answered.
     """
     with ThreadPoolExecutor(threads) as pool:
         try:
-            operation_threads = threads if writes_texts(folder) else 1
-            options = {"allow_operations": allow_operations, "operation_threads": operation_threads}
-            model = background.submit(SavedModel, folder, **options).result()
+            has_texts = writes_texts(folder)
+            options = {"allow_operations": allow_operations, "operation_threads": threads if has_texts else 1}
+            if has_texts:  # its signatures are those of the SavedModel, its texts may be LiteRT's
+                model = background.submit(SavedModel, folder, **options).result()
+            else:
+                model = background.submit(open_engine, folder, engine, **options).result()
             channel.send(0, OK, encode_signatures(model.signatures.values()))
-            warm_up_requests = background.submit(_answer_warm_up_requests, model).result()
-            _warm_threads(model, warm_up_requests, pool, threads)
-            text_requests = contextlib.nullcontext()
-            if writes_texts(folder):
-                text_requests = TextRequests(model, channel, limits)
-                background.submit(text_requests.warm_up).result()
+            text_requests: Any = contextlib.nullcontext()
+            if has_texts:
+                chosen = {"engine": engine, "saved_model": lambda: model, "num_threads": threads}
+                language_model = background.submit(open_language_model, folder, **chosen).result()
+                text_requests = TextRequests(language_model, channel, limits)
+            requests = list(read_requests(folder, model.signatures))
+            steps = [functools.partial(model.run, *request) for request in requests]
+            steps += [text_requests.warm_up] if has_texts else []
+            for number, step in enumerate(steps):
+                channel.send(0, OK, json.dumps([number, len(steps)]).encode())
+                background.submit(step).result()
+            _warm_threads(model, requests, pool, threads)
         except Failure as failure:
             _send_failure(channel, 0, failure)
             return
         except TfattnError as error:
             _send_failure(channel, 0, Failure(StatusCode.FAILED_PRECONDITION, str(error)))
             return
-        channel.send(0, OK, str(len(warm_up_requests)).encode())
+        on_ready()
+        channel.send(0, OK, json.dumps([len(steps), len(steps)]).encode())
         with text_requests:
             for number, kind, body in channel.frames():
                 if kind == RUN:
@@ -78,7 +109,7 @@ def host(
                     text_requests.cancel(number)
 
 
-def _answer(model: SavedModel, channel: Channel, number: int, body: bytes) -> None:
+def _answer(model: SavedModel | LiteRtEngine, channel: Channel, number: int, body: bytes) -> None:
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the server is gone
         try:
             channel.send(number, OK, encode_response(model.run(*decode_request(body))))
@@ -92,16 +123,8 @@ def _send_failure(channel: Channel, number: int, failure: Failure) -> None:
     channel.send(number, failure.code.value[0], failure.message.encode("utf-8", "replace"))
 
 
-def _answer_warm_up_requests(model: SavedModel) -> list[warm_up.WarmUpRequest]:
-    """Answer the warm-up requests."""
-    requests = list(warm_up.requests(model.folder, model.signatures))
-    for request in requests:
-        model.run(*request)
-    return requests
-
-
 def _warm_threads(
-    model: SavedModel, requests: list[warm_up.WarmUpRequest], pool: ThreadPoolExecutor, threads: int
+    model: SavedModel | LiteRtEngine, requests: list[WarmUpRequest], pool: ThreadPoolExecutor, threads: int
 ) -> None:
     """Answer every request in every thread in turn: oneDNN caches its primitives per shape and thread."""
     together, turn = threading.Barrier(threads), threading.Lock()
@@ -114,3 +137,44 @@ def _warm_threads(
 
     for done in [pool.submit(warm) for _ in range(threads)]:
         done.result()
+
+
+def read_requests(folder: Path, signatures: Mapping[str, Signature]) -> Iterator[WarmUpRequest]:
+    """Yield the signature, inputs and outputs of each warm-up request of a version; nothing without a file.
+
+    Raises:
+        Failure: the file is damaged.
+    """
+    if not (folder / FILE).is_file():
+        return
+    try:
+        for record in tf.data.TFRecordDataset(str(folder / FILE)).take(MAX_REQUESTS).as_numpy_iterator():
+            yield from _requests(PredictionLog.FromString(record), signatures)
+    except (tf.errors.OpError, DecodeError, KeyError, ValueError) as error:
+        raise Failure(StatusCode.DATA_LOSS, f"{folder / FILE}: {error}") from None
+
+
+def _requests(log: PredictionLog, signatures: Mapping[str, Signature]) -> Iterator[WarmUpRequest]:
+    kind = log.WhichOneof("log_type")
+    if kind == "predict_log":
+        request = log.predict_log.request
+        inputs = {name: from_proto(name, proto) for name, proto in request.inputs.items()}
+        yield request.model_spec.signature_name or DEFAULT, inputs, tuple(request.output_filter)
+    elif kind in ("classify_log", "regress_log", "multi_inference_log"):
+        request = getattr(log, kind).request
+        for task in request.tasks if kind == "multi_inference_log" else [request]:
+            name = task.model_spec.signature_name or DEFAULT
+            (input_name,) = signatures[name].inputs
+            yield name, {input_name: _examples(request.input)}, ()
+
+
+def _examples(examples: Input) -> Any:
+    if examples.HasField("example_list"):
+        return strings([example.SerializeToString() for example in examples.example_list.examples])
+    serialized = []
+    for example in examples.example_list_with_context.examples:
+        merged = type(example)()
+        merged.CopyFrom(examples.example_list_with_context.context)
+        merged.MergeFrom(example)
+        serialized.append(merged.SerializeToString())
+    return strings(serialized)

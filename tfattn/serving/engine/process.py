@@ -12,6 +12,7 @@ from pathlib import Path
 
 from grpc import StatusCode
 
+from tfattn.litert import Engine
 from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine import exit_reason, forking, worker
@@ -22,12 +23,12 @@ from tfattn.serving.engine.channel import (
     RUN,
     WRITE,
     Arrays,
+    Stream,
     decode_response,
     decode_signatures,
     encode_request,
     frame,
 )
-from tfattn.serving.engine.stream import Stream
 from tfattn.serving.generation.output import OutputChunk
 from tfattn.serving.generation.request import Occupancy, Request, TextLimits
 
@@ -35,6 +36,7 @@ MAX_STDERR_BYTES = 1 << 15  # the kept end of a process's standard error, which 
 SHUTDOWN_SECONDS = 10  # for requests that the process still computes
 
 Observe = Callable[[Occupancy], None]
+Report = Callable[[int, int], None]
 
 
 class ProcessDied(Exception):
@@ -78,17 +80,20 @@ class Process:
         cls,
         folder: Path,
         *,
+        engine: Engine,
         threads: int,
         allow_operations: Collection[str],
         limits: TextLimits,
         low_priority: bool,
         cancel_seconds: float,
         observe: Observe,
+        report: Report,
     ) -> "Process":
         """Start a process and wait until its model is loaded and warm.
 
         Args:
             folder: the version's folder.
+            engine: see `open_engine`.
             threads: the number of requests that the process computes at a time.
             allow_operations: the operations to allow although they have side effects.
             limits: the limits of generated text.
@@ -96,17 +101,22 @@ class Process:
             cancel_seconds: the time limit for confirming the cancellation of a request for text. A process that takes
                 longer is killed.
             observe: called with the numbers of running and waiting texts whenever they change.
+            report: called with the number of answered warm-up requests and of all requests, once the model is loaded.
 
         Raises:
             Failure: the model cannot be loaded, or a warm-up request fails.
         """
-        process, *sockets = await _fork(folder, threads, tuple(allow_operations), limits, low_priority)
+        process, *sockets = await _fork(folder, engine, threads, tuple(allow_operations), limits, low_priority)
         connections = [await asyncio.open_connection(sock=end) for end in sockets]
         started = cls(process, *connections, cancel_seconds, observe)
         try:
             started.signatures = decode_signatures(await started._read_first_frame())
             loaded = time.monotonic()
-            started.warm_up_requests = int(await started._read_first_frame())
+            answered, total = -1, 0
+            while answered < total:
+                answered, total = json.loads(await started._read_first_frame())
+                report(answered, total)
+            started.warm_up_requests = total
             started.warm_up_seconds = time.monotonic() - loaded
         except BaseException:
             process.kill()

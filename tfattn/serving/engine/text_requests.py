@@ -8,7 +8,7 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.engine.channel import OK, Channel
-from tfattn.serving.engine.saved_model import SavedModel
+from tfattn.serving.generation.description import LanguageModel
 from tfattn.serving.generation.output import OutputChunk
 from tfattn.serving.generation.request import Occupancy, Request, TextLimits, read
 from tfattn.serving.generation.scheduler import RequestHandle, Scheduler
@@ -26,7 +26,7 @@ class TextRequests:
         ServingError: the model is not a language model.
     """
 
-    def __init__(self, model: SavedModel, channel: Channel, limits: TextLimits):
+    def __init__(self, model: LanguageModel, channel: Channel, limits: TextLimits):
         self._line = channel
         self._scheduler = Scheduler(model, limits, observe=self._report_occupancy)
         # Tokenization does not wait for other computations, nor for the compilation of guides, which may take long.

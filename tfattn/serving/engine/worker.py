@@ -12,6 +12,7 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tfattn.litert import Engine
 from tfattn.serving.engine.channel import Channel
 from tfattn.serving.generation.request import TextLimits
 
@@ -22,6 +23,7 @@ def main(
     channel: socket.socket,
     errors: socket.socket,
     folder: Path,
+    engine: Engine,
     threads: int,
     allow_operations: Collection[str],
     limits: TextLimits,
@@ -33,6 +35,7 @@ def main(
         channel: the socket to the server.
         errors: the socket that receives standard error.
         folder: the version's folder.
+        engine: see `open_engine`.
         threads: the number of requests that are computed at a time.
         allow_operations: the operations to allow although they have side effects.
         limits: the limits of generated text.
@@ -45,13 +48,22 @@ def main(
         for stream, number in ((nothing, 0), (nothing, 1), (errors, 2)):
             os.dup2(stream.fileno(), number)
     errors.close()
-    os.nice(NICENESS)
     with ThreadPoolExecutor(1, initializer=_set_idle_priority if low_priority else None) as background:
-        options = {"threads": threads, "allow_operations": allow_operations, "limits": limits}
-        hosting.host(folder, Channel(channel), background=background, **options)
-    for thread in os.listdir("/proc/self/task"):  # freeing the memory takes time, too
-        _set_idle_priority(int(thread))
+        options = {"engine": engine, "threads": threads, "allow_operations": allow_operations, "limits": limits}
+        hosting.host(folder, Channel(channel), background=background, on_ready=_set_niceness, **options)
+    for thread in _threads():  # freeing the memory takes time, too
+        _set_idle_priority(thread)
     os._exit(0)  # all output is flushed, and TensorFlow's own shutdown would take a second
+
+
+def _threads() -> list[int]:
+    return list(map(int, os.listdir("/proc/self/task")))
+
+
+def _set_niceness() -> None:
+    """Set the niceness of all threads, and of the threads that they start."""
+    for thread in _threads():
+        os.setpriority(os.PRIO_PROCESS, thread, NICENESS)
 
 
 def _set_idle_priority(thread: int = 0) -> None:

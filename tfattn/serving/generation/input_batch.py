@@ -6,8 +6,8 @@ from collections.abc import Sequence as TokenIds
 import numpy as np
 
 from tfattn.sampling_params import SamplingParams
-from tfattn.serving.generation.description import Description
-from tfattn.serving.generation.kv_cache import MIN_CAPACITY, KVCache, aligned, padded_size
+from tfattn.serving.generation.description import Description, LanguageModel
+from tfattn.serving.generation.kv_cache import MIN_CAPACITY, aligned, padded_size
 from tfattn.serving.generation.sequence import Sequence
 
 # Steps for which the batch stays larger than needed: other sequences may join soon, and a copy of the cache costs about
@@ -22,7 +22,8 @@ class InputBatch:
     The arrays stay where they are in memory, so that TensorFlow reads them without a copy.
 
     Args:
-        description: of the language model.
+        model: the language model.
+        description: of the model.
         max_running: the most sequences.
 
     Attributes:
@@ -30,9 +31,9 @@ class InputBatch:
         cache: a row for each slot, and possibly some that are free.
     """
 
-    def __init__(self, description: Description, *, max_running: int):
+    def __init__(self, model: LanguageModel, description: Description, *, max_running: int):
         self.sequences: list[Sequence] = []
-        self.cache = KVCache(description.layout)
+        self.cache = model.new_cache(description.layout)
         self._description, self._max_running = description, max_running
         self._arrays = _empty_arrays(1, description.vocabulary_size)
         self._num_oversized = 0  # steps for which the batch has been larger than needed
@@ -48,7 +49,7 @@ class InputBatch:
         self._resize([*self.sequences, sequence], num_proposed=0)
         if keys_values is not None:
             self.cache.write(slot, 0, keys_values[:, :, :, : sequence.num_computed])
-        self._fill(slot, sequence.settings, seed=sequence.seed, prompt_ids=sequence.prompt_ids)
+        self._fill(slot, sequence.params, sequence.prompt_ids)
         sequence.slot = slot
         self.sequences.append(sequence)
 
@@ -63,7 +64,7 @@ class InputBatch:
             for array in self._arrays.values():
                 array[slot] = array[last]
         # A step reads the parameters of a free slot, too.
-        self._fill(last, vars(SamplingParams()), seed=0, prompt_ids=np.zeros(0, np.int32))
+        self._fill(last, SamplingParams(seed=0), np.zeros(0, np.int32))
         if not self.sequences:
             self._resize_to(1, MIN_CAPACITY)
 
@@ -110,7 +111,7 @@ class InputBatch:
             "token_ids": token_ids,
             "padding_mask": padding_mask,
             "lengths": lengths,
-            "past": self.cache.array if count == self.cache.rows else self.cache.row(slots.start),
+            "past": self.cache.array if count == self.cache.rows else self.cache.row(slots.start).array,
             "allowed": allowed,
             **({"logit_bias": logit_bias} if self._description.takes_logit_bias else {}),
             "index": index,
@@ -131,10 +132,10 @@ class InputBatch:
             assert self._arrays["counts"][sequence.slot].sum() == sequence.num_generated, "each token is counted once"
         assert not self._arrays["counts"][len(self.sequences) :].any(), "a free slot has no counts"
 
-    def _fill(self, slot: int, settings: Mapping[str, float], *, seed: int, prompt_ids: np.ndarray) -> None:
-        for name, value in settings.items():
+    def _fill(self, slot: int, params: SamplingParams, prompt_ids: np.ndarray) -> None:
+        for name, value in params.of_logits.items():
             self._arrays[name][slot] = value
-        self._arrays["seed"][slot] = np.array(seed & 0xFFFFFFFF, np.uint32).view(np.int32)
+        self._arrays["seed"][slot] = np.array(params.seed & 0xFFFFFFFF, np.uint32).view(np.int32)
         self._arrays["counts"][slot] = 0.0
         self._arrays["in_prompt"][slot] = False
         self._arrays["in_prompt"][slot, prompt_ids] = True
@@ -164,7 +165,7 @@ class InputBatch:
 def _empty_arrays(rows: int, vocabulary_size: int) -> dict[str, np.ndarray]:
     return {
         "seed": np.zeros(rows, np.int32),
-        **{name: np.full(rows, value, _TYPES[type(value)]) for name, value in vars(SamplingParams()).items()},
+        **{name: np.full(rows, value, _TYPES[type(value)]) for name, value in SamplingParams().of_logits.items()},
         "in_prompt": aligned((rows, vocabulary_size), np.dtype(bool)),
         "counts": aligned((rows, vocabulary_size), np.dtype(np.float32)),
     }

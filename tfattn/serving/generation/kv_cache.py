@@ -32,11 +32,6 @@ class Layout(NamedTuple):
     head_dim: int
     dtype: np.dtype
 
-    @property
-    def position_bytes(self) -> int:
-        """Bytes of the keys and values of a position."""
-        return 2 * self.num_layers * self.num_groups * self.head_dim * self.dtype.itemsize
-
 
 class KVCache:
     """Keys and values (L, 2, R, G, S, K) of R rows with a capacity of S positions each.
@@ -80,10 +75,10 @@ class KVCache:
         """Return a view (L, 2, G, length, K) of the first positions of a row."""
         return self.array[:, :, row, :, :length]
 
-    def row(self, row: int) -> np.ndarray:
-        """Return a copy of a row as the cache of a batch of 1: (L, 2, 1, G, S, K)."""
-        copy = self._empty(1, self.capacity)
-        copy[:] = self.array[:, :, row : row + 1]
+    def row(self, row: int) -> "KVCache":
+        """Return a copy of a row as the cache of a batch of 1."""
+        copy = KVCache(self.layout, capacity=self.capacity)
+        copy.array[:] = self.array[:, :, row : row + 1]
         return copy
 
     def _empty(self, rows: int, capacity: int) -> np.ndarray:

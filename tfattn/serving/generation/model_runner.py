@@ -8,17 +8,12 @@ import numpy as np
 
 from tfattn.serving.generation.description import DECODE_STEP, PREFILL, Description, LanguageModel
 from tfattn.serving.generation.input_batch import InputBatch
-from tfattn.serving.generation.kv_cache import MIN_CAPACITY, KVCache, Layout, PrefixCache, common_length, padded_size
+from tfattn.serving.generation.kv_cache import MIN_CAPACITY, Layout, PrefixCache, common_length, padded_size
 from tfattn.serving.generation.output import Token
 from tfattn.serving.generation.request import TextLimits
-from tfattn.serving.generation.sequence import Sequence
-from tfattn.serving.generation.speculative import count_accepted
+from tfattn.serving.generation.sequence import Sequence, count_accepted
 
-# Prompt tokens of a chunk: small where running sequences wait for it.
-CHUNK, CHUNK_ALONE = 64, 512
-# Tokens that a step reads, proposals included. A step with 8 tokens takes about as long as with 1, because either reads
-# all weights. Twice as many take a third longer, and proposals seldom save as much.
-MAX_STEP_TOKENS = 8
+CHUNK = 64  # prompt tokens of a chunk while running sequences wait for it
 # Seconds that a step waits for the masks of guided sequences. Most masks take far less. Sequences with slower masks
 # skip the step, so that other sequences do not wait.
 MASK_WAIT = 0.002
@@ -46,7 +41,7 @@ class Prefill:
     Args:
         model: the language model.
         layout: of the cache.
-        sequence: the sequence, some of whose tokens may be computed already.
+        sequence: the sequence; its first tokens may be computed already.
         known: (L, 2, G, S, K), first the keys and values of these computed tokens; None if there are none.
     """
 
@@ -55,7 +50,7 @@ class Prefill:
         self._model = model
         until = sequence.num_prefill
         capacity = padded_size(until, least=MIN_CAPACITY, most=max(until, MIN_CAPACITY))
-        self._cache = KVCache(layout, capacity=capacity)
+        self._cache = model.new_cache(layout, capacity=capacity)
         if known is not None:
             self._cache.write(0, 0, known[:, :, :, : sequence.num_computed])
 
@@ -96,9 +91,9 @@ class ModelRunner:
         self.clear()
 
     def clear(self) -> None:
-        """Drop all sequences, whatever their state."""
+        """Drop all sequences in any state."""
         self._prefill: Prefill | None = None
-        self._batch = InputBatch(self._description, max_running=self._limits.max_running)
+        self._batch = InputBatch(self._model, self._description, max_running=self._limits.max_running)
 
     @property
     def sequences(self) -> list[Sequence]:
@@ -158,7 +153,8 @@ class ModelRunner:
         return length, keys_values
 
     def _run_prefill(self) -> None:
-        if self._prefill is not None and self._prefill.run(CHUNK if self._batch.sequences else CHUNK_ALONE):
+        max_tokens = CHUNK if self._batch.sequences else self._model.max_chunk
+        if self._prefill is not None and self._prefill.run(max_tokens):
             self._batch.add(self._prefill.sequence, self._prefill.keys_values)
             self._prefill = None
 
@@ -166,7 +162,7 @@ class ModelRunner:
         sequences = self._batch.sequences
         wait([sequence.mask for sequence in sequences if sequence.mask is not None], timeout=MASK_WAIT)
         longest = max(sequence.num_computed for sequence in sequences)
-        max_tokens = max(1, min(MAX_STEP_TOKENS // len(sequences), self._description.context - longest))
+        max_tokens = max(1, min(self._model.max_step_tokens // len(sequences), self._description.context - longest))
         self._batch.reserve(max_tokens - 1)
         proposed = {
             sequence: sequence.propose(max_tokens - 1)
@@ -180,7 +176,7 @@ class ModelRunner:
         self, proposed: Mapping[Sequence, list[int]], slots: slice
     ) -> dict[Sequence, Decoded] | dict[Sequence, Exception]:
         """Compute tokens for some slots; if that fails, for each sequence alone, so that it cannot end others."""
-        has_logprobs = any(sequence.top_logprobs is not None for sequence in proposed)
+        has_logprobs = any(sequence.params.logprobs is not None for sequence in proposed)
         names = () if has_logprobs else ("token_ids", "keys_values")  # the others take time
         try:
             outputs = self._model.run(DECODE_STEP, self._batch.inputs(proposed, slots), names)
@@ -209,12 +205,12 @@ class ModelRunner:
         self, sequence: Sequence, token_id: int, outputs: Mapping[str, np.ndarray], position: tuple[int, int]
     ) -> Token | None:
         """Return a token with its log probabilities, if the request asks for them."""
-        if sequence.top_logprobs is None:
+        if sequence.params.logprobs is None:
             return None
         top = ()
-        if sequence.top_logprobs:
-            ids = outputs["likeliest_ids"][position][: sequence.top_logprobs].tolist()
-            values = outputs["likeliest_log_probabilities"][position][: sequence.top_logprobs].tolist()
+        if sequence.params.logprobs:
+            ids = outputs["likeliest_ids"][position][: sequence.params.logprobs].tolist()
+            values = outputs["likeliest_log_probabilities"][position][: sequence.params.logprobs].tolist()
             top = tuple((self._text(top_id), value) for top_id, value in zip(ids, values, strict=True))
         return Token(token_id, self._text(token_id), float(outputs["log_probability"][position]), top)
 

@@ -5,14 +5,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError, create_model
-from pydantic.functional_validators import AfterValidator
 
-from tfattn.sampling_params import ANNOTATIONS, RANGES, SamplingParams
+from tfattn.sampling_params import ANNOTATIONS, RANGES, NumTexts, SamplingParams
 from tfattn.serving.api.failure import Failure, invalid
 
-MAX_CHOICES, MAX_PROMPTS = 16, 16
-MAX_STOPS, MAX_STOP_BYTES = 16, 128  # as in the `generate` signature of an export
-MAX_TOP_LOGPROBS = 20  # outputs of the `decode_step` signature of an export
+MAX_PROMPTS = 16
 MAX_BIASED, MAX_BAD_WORDS, MAX_BAD_WORD_CHARACTERS = 1024, 1024, 128
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -44,17 +41,6 @@ class Occupancy(NamedTuple):
 DEFAULT_LIMITS = TextLimits()
 
 
-def _checked_stop(stop: str) -> str:
-    if not stop:
-        raise ValueError("a stop string must not be empty")
-    if (size := len(stop.encode("utf-8", "replace"))) > MAX_STOP_BYTES:
-        raise ValueError(f"a stop string may have {MAX_STOP_BYTES} bytes, received {size}")
-    return stop
-
-
-Stop = Annotated[str, AfterValidator(_checked_stop)]
-Stops = Annotated[tuple[Stop, ...], Field(max_length=MAX_STOPS)]
-
 TokenIds = tuple[NonNegativeInt, ...]
 AllowedTokenIds = Annotated[TokenIds, Field(min_length=1)]
 BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_CHARACTERS)]
@@ -82,24 +68,18 @@ _OPTIONAL = {name: (annotation | None, None) for name, annotation in ANNOTATIONS
 class Settings(create_model("OptionalSamplingParams", __config__=_STRICT, **_OPTIONAL)):
     """Sampling parameters of a request; None means the default of the export, or else of `SamplingParams`."""
 
-    def complete(self, defaults: Mapping[str, float]) -> dict[str, float]:
-        """Return every sampling parameter, with the defaults of an export where the request gives none."""
-        usual = vars(SamplingParams()) | dict(defaults)
-        given = {name: getattr(self, name) for name in ANNOTATIONS}
-        return {name: usual[name] if value is None else value for name, value in given.items()}
+    def complete(self, defaults: Mapping[str, Any]) -> SamplingParams:
+        """Return the sampling parameters, with the defaults of an export where the request has none."""
+        given = {name: value for name in ANNOTATIONS if (value := getattr(self, name)) is not None}
+        return SamplingParams(**{**defaults, **given})
 
 
 class Request(Settings):
-    """A request for n texts for each prompt.
+    """A request for n texts for each prompt, with the fields of `SamplingParams`.
 
     Attributes:
         prompts: each a text, token ids, or the messages of a chat that the assistant continues.
-        max_new_tokens: the most tokens of a text; None for the default of the export, or else for the whole context.
         n: the number of texts for each prompt.
-        seed: of the random numbers; None for a random seed. The low 32 bits count. The first text of a prompt has
-            exactly this seed, for every n.
-        stop: strings that end a text; they are not a part of it.
-        top_logprobs: the number of most likely tokens to report for each position; None reports no log probabilities.
         guided: the constraint on a text, by one of the fields `response_format`, `guided_choice`, `guided_json`,
             `guided_regex` and `guided_grammar` (see guidance/grammar.py); empty for no constraint.
         min_tokens: the number of tokens before an end token, a stop token or a stop string may end a text.
@@ -111,18 +91,14 @@ class Request(Settings):
         logit_bias: added to the logits of tokens, by their ids; -100 forbids a token and 100 forces it.
 
     Example:
-        >>> Request(prompts=("Once upon a time",), temperature=0.0, max_new_tokens=20).n
+        >>> Request(prompts=("Once upon a time",), temperature=0.0, max_tokens=20).n
         1
     """
 
     model_config = ConfigDict(extra="forbid")
 
     prompts: Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
-    max_new_tokens: Annotated[int, Field(ge=1)] | None = None
-    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] = 1
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**64)] | None = None
-    stop: Stops = ()
-    top_logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
+    n: NumTexts = 1
     guided: dict[str, Any] = {}
     min_tokens: Annotated[int, Field(ge=0)] = 0
     stop_token_ids: TokenIds = ()

@@ -1,5 +1,6 @@
 """The request processor: tokenization of prompts and chats, validation of token ids, and a sequence for each text."""
 
+import dataclasses
 import secrets
 from collections.abc import Iterable
 from collections.abc import Sequence as TokenIds
@@ -10,7 +11,7 @@ from tfattn.errors import ServingError
 from tfattn.formats.chat_template import Message, Piece
 from tfattn.guidance.guides import Guides
 from tfattn.serving.api.failure import Failure, invalid
-from tfattn.serving.api.tensors import strings
+from tfattn.serving.api.strings import strings
 from tfattn.serving.generation.description import TOKENIZE, Description, LanguageModel
 from tfattn.serving.generation.request import ChatMessage, Prompt, Request
 from tfattn.serving.generation.sequence import Sequence, TokenRules
@@ -39,10 +40,9 @@ class RequestProcessor:
             Failure: INVALID_ARGUMENT, a prompt or a constraint on the text is invalid.
         """
         defaults, context = self._description.defaults, self._description.context
-        settings = request.complete(defaults)
-        seed = secrets.randbits(32) if request.seed is None else request.seed
+        params = request.complete(defaults)
+        seed = secrets.randbits(32) if params.seed is None else params.seed
         self._check_token_ids(request)
-        max_tokens = int(request.max_new_tokens or defaults.get("max_new_tokens") or context)
         banned = self._tokenizer.variants(request.bad_words)
         sequences = []
         for prompt in request.prompts:
@@ -51,19 +51,16 @@ class RequestProcessor:
                 # A stop token may be a part of a guided text. It then ends the text before its constraint is met.
                 end_ids = rules.end_ids.difference(request.stop_token_ids)
                 try:
-                    guide = self._guides.of(request.guided, end_ids=end_ids)
+                    guide = self._guides.guide(request.guided, end_ids=end_ids)
                 except ServingError as error:
                     raise invalid(str(error)) from None
+                limit = min(params.max_tokens or context, context - len(prompt_ids))
                 sequence = Sequence(
                     len(sequences),
                     prompt_ids,
-                    settings=settings,
-                    seed=seed + choice * SEED_STEP,
-                    max_tokens=min(max_tokens, context - len(prompt_ids)),
+                    dataclasses.replace(params, seed=seed + choice * SEED_STEP, max_tokens=limit),
                     rules=rules,
                     logit_bias=request.logit_bias,
-                    stop=request.stop,
-                    top_logprobs=request.top_logprobs,
                     guide=guide,
                     speculative=self._speculative,
                 )
@@ -109,10 +106,11 @@ class PromptTokenizer:
             Failure: INVALID_ARGUMENT, the prompt is too long or has unknown tokens, or it is a chat and the model has
                 no chat template.
         """
+        start = np.array(self._description.start_ids, np.int32)
         if not prompt:  # a text without a prompt starts after the end of another text
-            token_ids = np.array(self._description.end_ids[:1], np.int32)
+            token_ids = start if start.size else np.array(self._description.end_ids[:1], np.int32)
         elif isinstance(prompt, str):
-            token_ids = self._encode([Piece(prompt)])
+            token_ids = np.concatenate([start, self._encode([Piece(self._description.prefixed(prompt))])])
         elif not is_chat(prompt):
             token_ids = self._validated(prompt)
         elif (template := self._description.chat_template) is None:

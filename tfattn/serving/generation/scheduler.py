@@ -80,7 +80,7 @@ class Scheduler:
 
     Example:
         >>> with Scheduler(SavedModel(folder)) as scheduler:
-        ...     for chunk in scheduler.generate(Request(prompts=("Once upon a time",), max_new_tokens=50)):
+        ...     for chunk in scheduler.generate(Request(prompts=("Once upon a time",), max_tokens=50)):
         ...         print(chunk.text, end="", flush=True)
     """
 
@@ -114,9 +114,9 @@ class Scheduler:
 
     def warm_up(self) -> None:
         """Run each signature once with each set of outputs, because first calls take TensorFlow seconds."""
-        for top_logprobs in (None, 0):
+        for logprobs in (None, 0):
             prompt = self.description.end_ids[:1] * 2
-            request = Request(prompts=(prompt,), max_new_tokens=1, top_logprobs=top_logprobs)
+            request = Request(prompts=(prompt,), max_tokens=1, logprobs=logprobs)
             runner = ModelRunner(self._model, self.description, TextLimits(max_running=1, prefix_bytes=0))
             runner.start(*self._processor.sequences(request))
             for _, result in runner.step():

@@ -1,6 +1,6 @@
 """A sequence: the state of one generated text, from its prompt to its last token."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Sequence as TokenIds
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy as np
 
 from tfattn.errors import ServingError
 from tfattn.guidance.guide import Guide
+from tfattn.sampling_params import SamplingParams
 from tfattn.serving.generation.output import Detokenizer, FinishReason, OutputChunk, Token, Usage
-from tfattn.serving.generation.speculative import NgramProposer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +59,9 @@ class Sequence:
     Args:
         index: its index in the request.
         prompt_ids: (P,) int32.
-        settings: as `Settings.complete` returns them.
-        seed: of the random numbers.
-        max_tokens: the most generated tokens.
+        params: its sampling parameters, with a seed and a limit of tokens.
         rules: which tokens the request allows, and which end the text.
         logit_bias: added to the logits of tokens, by their ids.
-        stop: the stop strings.
-        top_logprobs: the number of most likely tokens to report for each position; None reports no log probabilities.
         guide: the constraint on the text; None without a constraint.
         speculative: whether to propose next tokens.
 
@@ -81,26 +77,21 @@ class Sequence:
         self,
         index: int,
         prompt_ids: np.ndarray,
+        params: SamplingParams,
         *,
-        settings: Mapping[str, float],
-        seed: int,
-        max_tokens: int,
         rules: TokenRules,
         logit_bias: Mapping[int, float],
-        stop: Iterable[str] = (),
-        top_logprobs: int | None = None,
         guide: Guide | None = None,
         speculative: bool = True,
     ):
-        self.index, self.prompt_ids, self.settings, self.seed = index, prompt_ids, settings, seed
-        self.logit_bias, self.top_logprobs = logit_bias, top_logprobs
+        self.index, self.prompt_ids, self.params, self.logit_bias = index, prompt_ids, params, logit_bias
         self.slot: int | None = None
         self.num_computed = self.num_cached = 0
         self.finish_reason: FinishReason | None = None
         self.is_free = guide is None and rules.allow_everything
         self._token_ids: list[int] = prompt_ids.tolist()  # and the generated tokens
-        self._max_tokens, self._rules, self._guide = max_tokens, rules, guide
-        self._detokenizer = Detokenizer(stop)
+        self._rules, self._guide = rules, guide
+        self._detokenizer = Detokenizer(params.stop)
         # Guide and rules give the mask of a single token, so proposals cannot be verified with them.
         self._proposer = NgramProposer() if speculative and self.is_free else None
 
@@ -152,7 +143,7 @@ class Sequence:
 
     def propose(self, max_tokens: int) -> list[int]:
         """Propose next tokens, fewer than the sequence may still generate."""
-        max_tokens = min(max_tokens, self._max_tokens - self.num_generated - 1)
+        max_tokens = min(max_tokens, self.params.max_tokens - self.num_generated - 1)
         if self._proposer is None or max_tokens <= 0:
             return []
         return self._proposer.propose(self._token_ids, max_tokens=max_tokens)
@@ -191,7 +182,7 @@ class Sequence:
         text = self._detokenizer.add(token_bytes, token=token, may_stop=may_stop)
         if self._detokenizer.is_stopped or (self._guide is not None and self._guide.is_finished):
             return self.finish("stop", text)
-        if self.num_generated == self._max_tokens:
+        if self.num_generated == self.params.max_tokens:
             return self.finish("length", text)
         tokens = self._detokenizer.take_tokens()
         return OutputChunk(self.index, text, tokens) if text or tokens else None
@@ -208,7 +199,7 @@ class Sequence:
         """Raise an AssertionError where the state contradicts itself."""
         assert 0 <= self.num_cached <= self.num_prefill, "cached tokens are prompt tokens"
         assert self.num_cached <= self.num_computed <= len(self._token_ids), "a computed token exists"
-        assert self.num_generated <= self._max_tokens, "the text keeps its limit"
+        assert self.num_generated <= self.params.max_tokens, "the text keeps its limit"
         assert self._token_ids[: len(self.prompt_ids)] == self.prompt_ids.tolist(), "the prompt does not change"
         if self.slot is not None:
             assert self.finish_reason is None, "a finished sequence has left the batch"
@@ -216,3 +207,71 @@ class Sequence:
         elif self.finish_reason is None:
             assert self.num_generated == 0, "only the batch generates tokens"
             assert self.num_computed <= self.num_prefill, "the last token of a prompt is not prefilled"
+
+
+MAX_MATCH, MIN_MATCH = 4, 2  # tokens; a match of a single token predicts little
+MAX_PROPOSED = 8
+
+
+class NgramProposer:
+    """Proposals of the next tokens of one sequence, from earlier occurrences of its last tokens.
+
+    A step verifies proposed tokens: it computes the next token after each of them, and keeps the proposals that match.
+    The generated text is the same as without proposals, in fewer steps where it repeats itself or the prompt. The
+    proposals are those of prompt lookup decoding (Saxena 2023). Leviathan et al. 2023, "Fast inference from
+    transformers via speculative decoding", prove that verification keeps the distribution.
+
+    The number of proposals adapts: it doubles after proposals that were all accepted, and halves after a rejection.
+
+    Example:
+        >>> NgramProposer().propose([1, 2, 3, 4, 5, 1, 2], max_tokens=3)
+        [3, 4, 5]
+    """
+
+    def __init__(self) -> None:
+        # The position after the last occurrence of each n-gram.
+        self._positions: dict[tuple[int, ...], int] = {}
+        self._num_indexed = 0
+        self._num_proposed = MAX_PROPOSED
+
+    def propose(self, token_ids: TokenIds[int], *, max_tokens: int) -> list[int]:
+        """Propose the tokens that follow the longest earlier match of the last tokens.
+
+        Args:
+            token_ids: of prompt and text; they only grow from call to call.
+            max_tokens: the most tokens to propose.
+        """
+        # Nothing follows the last n-grams yet, so they are not indexed.
+        for end in range(self._num_indexed + 1, len(token_ids)):
+            for length in range(MIN_MATCH, min(MAX_MATCH, end) + 1):
+                self._positions[tuple(token_ids[end - length : end])] = end
+        self._num_indexed = max(self._num_indexed, len(token_ids) - 1)
+        for length in range(min(MAX_MATCH, len(token_ids)), MIN_MATCH - 1, -1):
+            start = self._positions.get(tuple(token_ids[-length:]))
+            if start is not None:
+                return _continuation(token_ids, start, min(max_tokens, self._num_proposed))
+        return []
+
+    def update(self, num_proposed: int, num_accepted: int) -> None:
+        """Adapt the number of proposals to how many of the last proposals were accepted."""
+        if num_proposed and num_accepted == num_proposed:
+            self._num_proposed = min(2 * self._num_proposed, MAX_PROPOSED)
+        elif num_proposed:
+            self._num_proposed = max(1, self._num_proposed // 2)
+
+
+def count_accepted(proposed: TokenIds[int], sampled: TokenIds[int]) -> int:
+    """Count the proposed tokens before the first that differs from the sampled token at its position.
+
+    Example:
+        >>> count_accepted([3, 4, 5], [3, 4, 6, 7])
+        2
+    """
+    pairs = zip(proposed, sampled, strict=False)  # a step samples one token more than were proposed
+    return next((index for index, (guess, token_id) in enumerate(pairs) if guess != token_id), len(proposed))
+
+
+def _continuation(token_ids: TokenIds[int], start: int, count: int) -> list[int]:
+    """Return the tokens from `start` on, repeated from there where the sequence ends."""
+    period = len(token_ids) - start
+    return [token_ids[start + index % period] for index in range(count)]

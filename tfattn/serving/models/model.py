@@ -91,6 +91,19 @@ class ServedModel:
         managed = self._managed.get(number)
         return managed.version if managed and managed.version.state is VersionState.AVAILABLE else None
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether there is an available version whose process runs."""
+        return (found := self.find()) is not None and found.is_answering
+
+    @property
+    def progress(self) -> str:
+        """How far the newest version is on its way to be available."""
+        newest = next(iter(self.versions()), None)
+        if newest is None:
+            return "no version found yet"
+        return "failed to load" if newest.error else newest.progress
+
     def versions(self) -> list[Version]:
         """Return all versions and recently unloaded versions, newest first."""
         current = {number: managed.version for number, managed in self._managed.items()}

@@ -32,7 +32,7 @@ def find(model: str, folder: str | Path = "saved_models") -> Path:
         "there is no such exported model",
         expected=f"a folder with saved_model.pb, or a name in {folder}/: {', '.join(known) or 'there are none yet'}",
         received=repr(model),
-        remedy=nearest(model, known) or export_first,
+        remedy=nearest(model, known) or files.similar_path(model) or export_first,
     )
 
 

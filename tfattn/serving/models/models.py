@@ -31,6 +31,9 @@ class Models:
         metrics: the server's metrics.
         make_version: creates a version, with the arguments of `Version`.
 
+    Attributes:
+        draining: whether the server is shutting down. It still answers requests, but asks clients to close connections.
+
     Example:
         >>> models = Models(serving, read_config(Path("saved_models")), parameters=None, metrics=Metrics())
         >>> await models.start()
@@ -52,6 +55,7 @@ class Models:
         self._models: dict[str, ServedModel] = {}
         self._labels: dict[str, dict[str, int]] | None = None
         self._is_started = False
+        self.draining = False
         self._load_lock = asyncio.Lock()
         self._change_lock = asyncio.Lock()
         self._stopping: set[asyncio.Task[None]] = set()
@@ -63,9 +67,18 @@ class Models:
 
     @property
     def ready(self) -> bool:
-        """Whether every model has an available version whose process runs."""
-        found = [model.find() for model in self._models.values()]
-        return self._labels is not None and all(version and version.is_answering for version in found)
+        """Whether every model has an available version whose process runs, and the server is not shutting down."""
+        is_started = self._labels is not None and not self.draining
+        return is_started and all(model.is_answering for model in self._models.values())
+
+    @property
+    def readiness(self) -> str:
+        """How many models are available, and how far the others are; without names, which not every prober may know."""
+        if self.draining:
+            return "The server is shutting down"
+        waiting = [model.progress for model in self._models.values() if not model.is_answering]
+        total = len(self._models)
+        return "; ".join([f"{total - len(waiting)} of {total} models are available", *dict.fromkeys(waiting)])
 
     def find(self, name: str, version: int | None = None, label: str | None = None) -> Version:
         """Find an available version by number or label; by default, the newest.

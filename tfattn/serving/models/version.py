@@ -28,6 +28,7 @@ from tfattn.serving.section import Serving
 
 # A dead process is restarted at once, at most MAX_RESTARTS times within RESTART_WINDOW seconds.
 MAX_RESTARTS, RESTART_WINDOW = 3, 60.0
+LOG_SECONDS = 5.0  # between lines about the progress of a warm-up
 HANG_FACTOR = 2  # a process that computes for this multiple of the clients' deadline counts as hanging
 
 
@@ -55,6 +56,7 @@ class Version:
     Attributes:
         state: the state of the version.
         error: why the version could not be loaded, or ended; None without an error.
+        progress: how far loading is.
         signatures: the model's signatures by name, once it is loaded.
         writes_texts: whether the model generates text.
     """
@@ -72,10 +74,12 @@ class Version:
         self.model, self.number, self.folder = model, number, folder
         self.state = VersionState.START
         self.error: Failure | None = None
+        self.progress = "waiting to be loaded"
         self.signatures: dict[str, Signature] = {}
         self.writes_texts = writes_texts(folder)
         self._load_seconds, self._timeout_seconds = serving.load_seconds, serving.timeout_seconds
         self._allow_operations = serving.allow_operations
+        self._engine = serving.engine
         self._limits = TextLimits(serving.texts, serving.texts_waiting, serving.prefix_mib * 2**20)
         self._threads = serving.worker_threads or (parameters.num_threads if parameters else os.cpu_count() or 1)
         self._parameters = parameters
@@ -83,6 +87,7 @@ class Version:
         self._process: asyncio.Task[Process] | None = None
         self._deaths: collections.deque[float] = collections.deque([-math.inf] * MAX_RESTARTS, maxlen=MAX_RESTARTS)
         self._batcher: Batcher | None = None
+        self._next_log = 0.0
         self._users = 0
         self._unused = asyncio.Event()
 
@@ -176,16 +181,19 @@ class Version:
 
     async def _start(self, *, low_priority: bool = False) -> Process:
         started = time.monotonic()
+        self.progress = "loading"
         try:
             async with asyncio.timeout(self._load_seconds):
                 process = await Process.start(
                     self.folder,
+                    engine=self._engine,
                     threads=self._threads,
                     allow_operations=self._allow_operations,
                     limits=self._limits,
                     low_priority=low_priority,
                     cancel_seconds=self._timeout_seconds,
                     observe=functools.partial(self._metrics.texts, self.model, self.number),
+                    report=self._report_warm_up,
                 )
         except (Failure, TimeoutError) as error:
             late = Failure(StatusCode.DEADLINE_EXCEEDED, f"It was not loaded and warm within {self._load_seconds:g} s")
@@ -196,6 +204,12 @@ class Version:
         self._metrics.warmed(self.model, self.number, records=process.warm_up_requests, seconds=process.warm_up_seconds)
         process.ended.add_done_callback(self._restart_if_died)
         return process
+
+    def _report_warm_up(self, answered: int, total: int) -> None:
+        self.progress = f"warming up: {answered} of {total} requests answered"
+        if total and (answered == 0 or time.monotonic() >= self._next_log):
+            self._next_log = time.monotonic() + LOG_SECONDS
+            log("version_warming_up", model=self.model, version=self.number, answered=answered, total=total)
 
     def _restart_if_died(self, ended: asyncio.Task[str]) -> None:
         if self.state is not VersionState.AVAILABLE:

@@ -1,13 +1,18 @@
-"""The model card of a version, which the export writes for the page (tfattn/export/card.py)."""
+"""Files of an export for the page: the model card, and the settings of text generation."""
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat, ValidationError
+
+from tfattn.formats.chat_template import ChatTemplate
+from tfattn.serving.generation import description
 
 FILE = Path("assets.extra") / "card.json"
-MAX_BYTES = 1 << 20  # of the file
+MAX_BYTES = 1 << 20  # of a file
+
+Read = TypeVar("Read", bound=BaseModel)
 
 
 class CardPart(BaseModel):
@@ -33,7 +38,7 @@ class Input(CardPart):
 
 
 class Card(CardPart):
-    """A model card, with the field names of the export."""
+    """The card of a version, with the field names of the export (tfattn/export/card.py)."""
 
     exported: datetime
     inputs: dict[str, Input]
@@ -45,14 +50,32 @@ class Card(CardPart):
     measured_on: str
 
 
-def read(folder: Path) -> Card | None:
-    """Read the card of a version; return None if it is missing or invalid, for example in a foreign SavedModel.
+def _template_description(values: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Complete the description of a chat template, which lacks the texts of the format in earlier exports."""
+    return None if values is None else ChatTemplate.of(values).description
 
-    Args:
-        folder: the version's folder.
-    """
+
+class GenerationSettings(CardPart):
+    """The settings of a language model (assets/generation.json)."""
+
+    context: int
+    defaults: Annotated[dict[str, FiniteFloat | list[str] | None], AfterValidator(description.read_defaults)]
+    chat_template: Annotated[dict[str, Any] | None, AfterValidator(_template_description)]
+
+
+def read(folder: Path) -> Card | None:
+    """Read the card of a version; return None if it is missing or invalid, for example in a foreign SavedModel."""
+    return _read(folder / FILE, Card)
+
+
+def read_generation(folder: Path) -> GenerationSettings | None:
+    """Read the generation settings of a version; return None if they are missing or invalid."""
+    return _read(folder / description.FILE, GenerationSettings)
+
+
+def _read(path: Path, kind: type[Read]) -> Read | None:
     try:
-        with open(folder / FILE, "rb") as file:
-            return Card.model_validate_json(file.read(MAX_BYTES))
+        with open(path, "rb") as file:
+            return kind.model_validate_json(file.read(MAX_BYTES))
     except (OSError, ValidationError):
         return None

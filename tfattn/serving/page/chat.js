@@ -3,12 +3,12 @@
 import { element, part } from "./elements.js";
 import { ask, events } from "./server.js";
 
-// What may be set: the server's name, the words, a step, and where it differs the name of the export's default.
+// What may be set: the name, the words and a step.
 const SETTINGS = [
   { name: "temperature", words: "Temperature", step: "any" },
   { name: "top_p", words: "Top p", step: "any" },
   { name: "repetition_penalty", words: "Repetition penalty", step: "any" },
-  { name: "max_tokens", words: "Most tokens", step: "1", known: "max_new_tokens" },
+  { name: "max_tokens", words: "Most tokens", step: "1" },
   { name: "seed", words: "Seed", step: "1" },
 ];
 
@@ -31,11 +31,11 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
   const field = element("div", { className: "field" }, element("label", { htmlFor: "input-0" }, words, " ", hint), control);
   const system = isChat ? setting("system", "System", element("textarea", { rows: 2, dir: "auto" })) : null;
   if (system) system.control.value = template.system ?? "";
-  const numbers = SETTINGS.map(({ name, words: label, known, step }) => {
-    const number = element("input", { type: "number", step, placeholder: `${defaults[known ?? name] ?? ""}` });
+  const numbers = SETTINGS.map(({ name, words: label, step }) => {
+    const number = element("input", { type: "number", step, placeholder: `${defaults[name] ?? ""}` });
     return { name, ...setting(name, label, number) };
   });
-  if (defaults.seed !== undefined) numbers.at(-1).control.placeholder = "another each time";
+  if ((defaults.seed ?? null) === null) numbers.at(-1).control.placeholder = "another each time";
   const settings = [...numbers, ...(system ? [system] : [])];
   part("settings").replaceChildren(...settings.map(({ box }) => box));
   part("options").hidden = false;
@@ -55,7 +55,7 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
     const given = numbers.filter(({ control: { value } }) => value !== "");
     const values = Object.fromEntries(given.map(({ name, control: { value } }) => [name, Number(value)]));
     if (!isChat) {
-      const most = values.max_tokens ?? defaults.max_new_tokens;
+      const most = values.max_tokens ?? defaults.max_tokens ?? context;
       return { path: "v1/completions", document: { model, prompt: content, stream: true, ...values, max_tokens: most } };
     }
     const messages = [...begins(), ...said, { role: "user", content }];
@@ -68,10 +68,22 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
 
   /** All that has been said, as the model read and wrote it. */
   function transcript() {
-    const { begin, end, system: usual } = template;
+    const { start, system: usual, texts, system_in_user: inUser, repeats_start: repeats } = template;
     const first = begins().length || usual === null ? begins() : [{ role: "system", content: usual }];
-    const messages = [...first, ...said].map(({ role, content }) => `${begin}${role}\n${content}`);
-    return messages.join(`${end}\n`);
+    let written = start ?? "";
+    let opening = ""; // a system message that is part of the user's message after it
+    let end = "";
+    for (const { role, content } of [...first, ...said]) {
+      if (role === "system" && texts.system === null) {
+        opening = inUser.join(content);
+        continue;
+      }
+      const [before, after] = texts[role];
+      if (repeats && role === "user" && written !== start) end += start;
+      written += end + before + opening + content;
+      [opening, end] = ["", after];
+    }
+    return written; // the last answer may not be at its end
   }
 
   /** Sends what is typed and shows the answer as it is written; `tell` hears of the request. */

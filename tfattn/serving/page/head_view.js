@@ -4,7 +4,6 @@ import { headColour, percent, sized, styleColour } from "./canvas.js";
 import { element } from "./elements.js";
 
 const LINE = 22; // pixels, the height of a token
-const GAP = 340; // as in views.css
 const FAINTEST = 0.02; // weights below are not drawn; of all tokens together
 const FAINT = 0.1;
 const MOST_TOLD = 6;
@@ -17,7 +16,8 @@ export function headView(lens, state) {
   const canvas = element("canvas", { className: "lines", ariaHidden: "true" });
   const sides = ["rows", "columns"].map((side) => tokenList(lens[side], side));
   const [left, right] = sides;
-  const scroller = element("div", { className: "scroller" }, left, element("div", { className: "gap" }), right);
+  const gap = element("div", { className: "gap" });
+  const scroller = element("div", { className: "scroller" }, left, gap, right);
   const frame = element("div", { className: "head-view" }, scroller, canvas);
   const told = element("p", { className: "told", ariaLive: "polite" });
   let chosen = null; // {side, item}
@@ -26,26 +26,26 @@ export function headView(lens, state) {
   function draw() {
     const height = Math.min(scroller.clientHeight, Math.max(lens.rows.length, lens.columns.length) * LINE);
     const from = left.offsetWidth;
-    const context = sized(canvas, GAP, height);
+    const pen = { context: sized(canvas, gap.offsetWidth, height), width: gap.offsetWidth };
     canvas.style.left = `${from}px`;
     canvas.style.top = "0";
-    context.lineCap = "round";
+    pen.context.lineCap = "round";
     const above = scroller.scrollTop; // once: a browser may lay the page out to tell it
     const middle = (item) => (item + 0.5) * LINE - above;
     const strength = [lens.rows, lens.columns].map((items) => new Float32Array(items.length));
     if (chosen) {
       lines(chosen, (head, row, column, weight) => {
         strength[chosen.side === "rows" ? 1 : 0][chosen.side === "rows" ? column : row] += weight / state.heads.size;
-        line(context, middle(row), middle(column), headColour(head, Math.min(1, 0.15 + weight)), 1 + 3 * weight);
+        line(pen, middle(row), middle(column), headColour(head, Math.min(1, 0.15 + weight)), 1 + 3 * weight);
       });
     } else {
-      drawAll(context, middle, height);
+      drawAll(pen, middle, height);
     }
     sides.forEach((list, side) => paint(list, strength[side], side));
     told.replaceChildren(...(chosen ? words(chosen, strength) : [HOW]));
   }
 
-  function drawAll(context, middle, height) {
+  function drawAll(pen, middle, height) {
     for (let row = 0; row < lens.rows.length; row++) {
       for (const head of state.heads) {
         const { sums } = lens.weights(state.layer, head, row);
@@ -54,7 +54,7 @@ export function headView(lens, state) {
           const [begin, end] = [middle(row), middle(column)];
           const isOutside = (begin < 0 && end < 0) || (begin > height && end > height);
           if (isOutside) continue;
-          line(context, begin, end, headColour(head, 0.35 * sums[column]), 1);
+          line(pen, begin, end, headColour(head, 0.35 * sums[column]), 1);
         }
       }
     }
@@ -145,11 +145,11 @@ function tokenList(items, side) {
   return list;
 }
 
-function line(context, begin, end, colour, width) {
+function line({ context, width }, begin, end, colour, thickness) {
   context.strokeStyle = colour;
-  context.lineWidth = width;
+  context.lineWidth = thickness;
   context.beginPath();
   context.moveTo(4, begin);
-  context.bezierCurveTo(GAP / 2, begin, GAP / 2, end, GAP - 4, end);
+  context.bezierCurveTo(width / 2, begin, width / 2, end, width - 4, end);
   context.stroke();
 }

@@ -19,13 +19,13 @@ from pydantic import BaseModel
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import VersionState
-from tfattn.serving.page import card, generation
+from tfattn.serving.page import card
+from tfattn.serving.protocols.rest.methods import decode_name
 from tfattn.serving.protocols.rest.response import Response
-from tfattn.serving.protocols.rest.routes import decode_name
 
 _MODELS = b"/models.json"
 _VERSION = re.compile(rb"/(?P<kind>cards|texts)/(?P<model>[^/]+)/(?P<version>[0-9]{1,19})\.json")
-READERS: dict[bytes, Callable[[Path], BaseModel | None]] = {b"cards": card.read, b"texts": generation.read}
+READERS: dict[bytes, Callable[[Path], BaseModel | None]] = {b"cards": card.read, b"texts": card.read_generation}
 _CONTENT_TYPES = {
     "html": b"text/html; charset=utf-8",
     "css": b"text/css; charset=utf-8",

@@ -5,6 +5,8 @@ a version and running it must hold `version.use()`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import tensorflow as tf
@@ -18,12 +20,45 @@ from tfattn.serving.api.signature import DEFAULT, Signature
 from tfattn.serving.api.tensors import strings, type_name
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
+from tfattn.serving.monitoring.logs import log
+from tfattn.serving.monitoring.metrics import Metrics
+from tfattn.serving.section import Serving
 
 # The input of classification and regression signatures: serialized tf.Examples.
 EXAMPLES = tf.saved_model.CLASSIFY_INPUTS
 CLASSES, SCORES = tf.saved_model.CLASSIFY_OUTPUT_CLASSES, tf.saved_model.CLASSIFY_OUTPUT_SCORES
 VALUES = tf.saved_model.REGRESS_OUTPUTS
 SIGNATURE_DEF = "signature_def"  # the only metadata field
+
+
+@dataclass(frozen=True)
+class RequestRecord:
+    """The record of a finished request, for the metrics and the log.
+
+    Attributes:
+        entrypoint: the protocol.
+        api: the method, such as "predict"; empty if the request is malformed.
+        model: the requested name.
+        version: the version that answered; None without an answer.
+        code: the final status.
+        seconds: the time from arrival to end.
+    """
+
+    entrypoint: Literal["REST", "GRPC"]
+    api: str
+    model: str
+    version: Version | None
+    code: StatusCode
+    seconds: float
+
+    def write(self, models: Models, serving: Serving, metrics: Metrics) -> None:
+        """Count the request, and log it if the server logs requests; without names of models that are not served."""
+        facts = {"api": self.api, "entrypoint": self.entrypoint, "code": self.code, "seconds": self.seconds}
+        model = self.model if self.model in models.names else ""
+        number = self.version.number if self.version else None
+        metrics.request(model, number, **facts)
+        if serving.log_requests:
+            log("request", model=model, version=number, **facts)
 
 
 async def predict(

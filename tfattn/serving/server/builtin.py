@@ -1,12 +1,15 @@
 """The built-in server: REST and gRPC on one event loop, and a process for each version of a model."""
 
 import asyncio
+import contextlib
 import dataclasses
 import gc
+import json
 import logging
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
@@ -15,6 +18,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tfattn.errors import ServingError
 from tfattn.serving.api.failure import Failure
+from tfattn.serving.api.signature import DEFAULT, Tensor
 from tfattn.serving.engine import batching_parameters
 from tfattn.serving.engine.batching_parameters import BatchingParameters
 from tfattn.serving.models import models_config
@@ -22,14 +26,60 @@ from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.logs import Problems, log
 from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.page.page import Page
-from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.listening import cannot_listen, url_host
+from tfattn.serving.protocols.listening import cannot_listen, connections_within_limit, url_host
 from tfattn.serving.protocols.rest.application import Application
 from tfattn.serving.protocols.rest.server import RestServer
 from tfattn.serving.protocols.rpc.services import add_services, server_credentials, server_options
 from tfattn.serving.section import Serving
-from tfattn.serving.server import descriptors
-from tfattn.serving.server.announcement import Announcement
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """The models and addresses of a running server.
+
+    Attributes:
+        models: the models.
+        rest: the URL of the REST API and the page.
+        grpc: the address of the gRPC API.
+    """
+
+    models: Models
+    rest: str
+    grpc: str
+
+    def rows(self) -> list[tuple[str, int, str]]:
+        """Return the model, number and state of each version, with the error instead of the state after a failure."""
+        versions = []
+        for name in self.models.names:
+            with contextlib.suppress(Failure):  # the model has no version yet
+                versions += self.models.status(name)
+        return [
+            (version.model, version.number, version.error.message if version.error else version.state.name)
+            for version in versions
+        ]
+
+    def curl(self) -> str:
+        """Return an example command for the first available model; empty if no model is available."""
+        for name in self.models.names:
+            with contextlib.suppress(Failure):
+                version = self.models.find(name)
+                if version.writes_texts:
+                    body = json.dumps({"model": name, "prompt": "Once upon a time", "stream": True})
+                    return f"curl -N -d '{body}' {self.rest}/v1/completions"
+                signature = version.signatures[DEFAULT]
+                row = {key: _example(tensor) for key, tensor in signature.inputs.items()}
+                body = json.dumps({"instances": [row if len(row) > 1 else next(iter(row.values()))]})
+                return f"curl -d '{body}' {self.rest}/v1/models/{name}:predict"
+        return ""
+
+
+def _example(tensor: Tensor) -> object:
+    """Return an example value for a row: a text, or zeros of the tensor's shape."""
+    value: object = "some text" if tensor.dtype.name == "string" else tensor.dtype.as_numpy_dtype(0).item()
+    for size in reversed((tensor.shape or ())[1:]):
+        value = [value] * max(1, size)
+    return value
+
 
 SWITCH_SECONDS = 0.0005
 # The time for which gRPC refuses new calls before it stops: calls that arrive during the stop would be cancelled.
@@ -52,7 +102,7 @@ def serve(path: Path, serving: Serving, announce: Callable[[Announcement], None]
     """
     config = models_config.read_config(path)
     # Leaves file descriptors for the server itself.
-    max_connections = descriptors.connections(serving.max_connections, models=len(config.model_config_list.config))
+    max_connections = connections_within_limit(serving.max_connections, models=len(config.model_config_list.config))
     serving = dataclasses.replace(serving, max_connections=max_connections)
     # gRPC polls events in a thread, which needs the GIL quickly.
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -78,11 +128,10 @@ async def _serve(
         loop.add_signal_handler(number, stop_requested.set)
     metrics = Metrics()
     models = Models(serving, config, parameters=parameters, metrics=metrics)
-    health = Health(models)
-    application = Application(models, serving, metrics=metrics, health=health, page=Page(models))
+    application = Application(models, serving, metrics=metrics, page=Page(models))
     rest = RestServer(application, serving)
     rpc, rpc_address = _rpc_server(serving)
-    health_service = add_services(rpc, models, serving, metrics=metrics, health=health)
+    health_service = add_services(rpc, models, serving, metrics=metrics)
 
     async def live() -> None:
         await models.start()
@@ -100,7 +149,7 @@ async def _serve(
             await live_task
     finally:
         log("draining")
-        health.draining = True
+        models.draining = True
         live_task.cancel()
         await asyncio.gather(rest.stop(), health_task, _stop(rpc, serving))
         await models.stop()

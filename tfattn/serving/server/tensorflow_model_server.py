@@ -34,6 +34,7 @@ WITHOUT_EFFECT = (
     "slow_client_seconds",
     "grace_seconds",
     "log_requests",
+    "engine",
 )
 POLL_SECONDS = 0.1
 

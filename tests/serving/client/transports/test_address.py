@@ -1,4 +1,4 @@
-"""Addresses as people write them."""
+"""Addresses of servers and models."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from tfattn.errors import ServingError
 from tfattn.serving.client.transports.address import Address, Spec, is_address, with_model
 
 
-def test_a_scheme_brings_its_port():
+def test_a_scheme_has_a_default_port():
     assert [Address.of(f"{scheme}://h").port for scheme in ("http", "https", "grpc", "grpcs")] == [80, 443, 8500, 443]
     assert Address.of("grpc://h:1").target == "h:1" and Address.of("http://[::1]:5").target == "[::1]:5"
     assert str(Address.of("http://h:1/gateway/")) == "http://h:1/gateway"
     assert Address.of("grpcs://h").is_encrypted and not Address.of("http://h").is_encrypted
 
 
-def test_a_model_on_a_server_is_no_folder():
+def test_addresses_are_not_folders():
     assert is_address("http://h/m") and is_address("grpcs://h")
     assert not is_address("reports") and not is_address("saved_models/reports") and not is_address("http")
 
@@ -30,7 +30,7 @@ def test_a_model_on_a_server_is_no_folder():
         ("https://h/gateway/m", "https://h:443/gateway", Spec("m")),
     ],
 )
-def test_the_model_stands_behind_the_server(url, server, spec):
+def test_the_model_follows_the_server(url, server, spec):
     assert with_model(url) == (server, spec)
 
 

@@ -53,9 +53,9 @@ class Server:
 
     def __init__(self, models, **settings):
         self.serving = Serving(**settings)
-        self.models, self.metrics, self.health = models, Metrics(), stand_ins.Health()
+        self.models, self.metrics = models, Metrics()
         self.loop = None
-        parts = {"metrics": self.metrics, "health": self.health, "page": Page(models)}
+        parts = {"metrics": self.metrics, "page": Page(models)}
         app = Application(models, self.serving, **parts)
         config = uvicorn.Config(
             app,

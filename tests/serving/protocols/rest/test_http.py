@@ -1,14 +1,23 @@
 """HTTP connections: malformed, too large, too slow, too many and pipelined requests."""
 
+import ast
 import contextlib
+import inspect
 import json
 import random
 import socket
 import time
 
+import pytest
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
 from tests.serving import certificate
 from tests.serving.protocols.rest.conftest import answers, eventually, post, read_all, read_one
-from tfattn.serving.protocols.rest.http import MAX_PIPELINED
+from tfattn.errors import ServingError
+from tfattn.serving.protocols.rest import http, server
+from tfattn.serving.protocols.rest.http import INTERNALS, MAX_PIPELINED
 
 ROWS, PREDICTIONS = b'{"instances": [1.0]}', {"predictions": [2.5]}
 LAST = b"Connection: close\r\n"
@@ -229,3 +238,35 @@ def test_any_bytes_are_answered_in_json(serve):
     assert {200, 400, 404, 408} <= statuses
     works(server)
     assert not any(code.name in ("INTERNAL", "UNKNOWN") for *_, code in server.metrics.requests)
+
+
+def test_the_installed_release_has_all_internals():
+    http.check_uvicorn()
+
+
+def test_a_release_without_an_internal_is_refused(monkeypatch):
+    monkeypatch.delattr(HttpToolsProtocol, "on_header")
+    monkeypatch.setitem(INTERNALS, RequestResponseCycle, INTERNALS[RequestResponseCycle] | {"state"})
+    message = f"lacks HttpToolsProtocol.on_header, RequestResponseCycle.state: .*received uvicorn {uvicorn.__version__}"
+    with pytest.raises(ServingError, match=message):
+        http.check_uvicorn()
+
+
+def used(module, path: str) -> set[str]:
+    """Return the attributes of `path`, such as `self.cycle`, that a module uses."""
+    nodes = ast.walk(ast.parse(inspect.getsource(module)))
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == path}
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "paths", "ours"),
+    [
+        (HttpToolsProtocol, http, ["self", "super()"], http.HttpProtocol),
+        (RequestResponseCycle, http, ["self.cycle"], None),
+        (uvicorn.Server, server, ["self"], server.RestServer),
+        (ServerState, server, ["self.server_state"], None),
+    ],
+)
+def test_all_used_internals_are_listed(kind, module, paths, ours):
+    attributes = set(vars(ours) if ours else ()).union(*(used(module, path) for path in paths))
+    assert attributes & http.attributes(kind) - set(dir(object)) - {"__module__"} == INTERNALS[kind]

@@ -15,7 +15,7 @@ SERVING, NOT_SERVING = HealthCheckResponse.SERVING, HealthCheckResponse.NOT_SERV
 def test_row_80_every_service_is_as_ready_as_the_server(server, service):
     health = HealthStub(server.channel)
     assert health.Check(HealthCheckRequest(service=service)).status == SERVING
-    server.health.ready = False
+    server.models.ready = False
     assert health.Check(HealthCheckRequest(service=service)).status == NOT_SERVING
 
 
@@ -33,11 +33,11 @@ def test_an_unknown_service_is_not_found(server, refused):
 def test_a_watcher_receives_changes_and_does_not_block_shutdown(server):
     watched = HealthStub(server.channel).Watch(HealthCheckRequest(), timeout=10)
     assert next(watched).status == SERVING
-    server.health.ready = False
+    server.models.ready = False
     assert next(watched).status == NOT_SERVING
-    server.health.ready = True
+    server.models.ready = True
     assert next(watched).status == SERVING
-    server.do(vars(server.health).update, {"ready": False, "draining": True})
+    server.do(vars(server.models).update, {"ready": False, "draining": True})
     assert [answer.status for answer in watched] == [NOT_SERVING]
     assert watched.code() == StatusCode.OK
 

@@ -1,4 +1,4 @@
-"""The address of a server, and the name of one of its models."""
+"""Addresses of servers and models, and the signatures of a version."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from tfattn.errors import ServingError
 
-# What a URL of a server can be, and the port where it names none.
+# The schemes of URLs, with their default ports.
 PORTS = {"http": 80, "https": 443, "grpc": 8500, "grpcs": 443}
 
 EXPECTED = "http://HOST:PORT, https://..., grpc://HOST:PORT or grpcs://..."
@@ -19,12 +19,12 @@ _MODEL = re.compile(
 
 @dataclass(frozen=True)
 class Spec:
-    """A model on a server, and which of its versions.
+    """A version of a model on a server.
 
     Attributes:
         model: the model's name.
-        version: the version's number; None for the one that the label names, or else the newest.
-        label: the name of a version.
+        version: the version's number; None for the version of the label, or else the newest version.
+        label: the label of a version.
     """
 
     model: str
@@ -38,9 +38,9 @@ class Address:
 
     Attributes:
         scheme: http, https, grpc or grpcs.
-        host: its name or number.
-        port: its port.
-        path: what stands before /v1 in the paths of REST, such as a gateway's own.
+        host: the host name or IP address.
+        port: the port.
+        path: the prefix of REST paths before /v1, for example of a gateway.
     """
 
     scheme: str
@@ -50,10 +50,10 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> "Address":
-        """Read a URL.
+        """Parse a URL.
 
         Raises:
-            ServingError: it is none, or of another kind.
+            ServingError: it is not a URL, or has another scheme.
         """
         try:
             parts = urlsplit(url)
@@ -79,19 +79,19 @@ class Address:
 
 
 def is_address(model: str) -> bool:
-    """Tell whether a user's name of a model is one on a server."""
+    """Return whether a model is given by an address on a server."""
     return model.split("://")[0] in PORTS and "://" in model
 
 
 def with_model(url: str) -> tuple[str, Spec]:
-    """Split a URL into the address of a server and the model that follows it.
+    """Split a URL into the address of a server and a model.
 
     Args:
-        url: such as http://127.0.0.1:8501/reports, grpc://127.0.0.1:8500/reports/versions/3, or what curl is given:
+        url: such as http://127.0.0.1:8501/reports, grpc://127.0.0.1:8500/reports/versions/3, or the URL of a request,
             http://127.0.0.1:8501/v1/models/reports:predict.
 
     Raises:
-        ServingError: it is not an address, or names no model.
+        ServingError: it is not an address, or has no model.
     """
     address = Address.of(url)
     found = _MODEL.fullmatch(address.path)
@@ -105,3 +105,33 @@ def with_model(url: str) -> tuple[str, Spec]:
     version = int(found["version"]) if found["version"] else None
     label = unquote(found["label"]) if found["label"] else None
     return f"{address.scheme}://{address.target}{found['prefix']}", Spec(unquote(found["model"]), version, label)
+
+
+@dataclass(frozen=True)
+class Function:
+    """The inputs and outputs of a signature.
+
+    Attributes:
+        inputs: the types of inputs by name, such as DT_STRING.
+        lists: the inputs with a list of texts per row.
+        optional: the optional inputs.
+        outputs: the names of outputs.
+    """
+
+    inputs: dict[str, str]
+    lists: frozenset[str]
+    optional: frozenset[str]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The signatures of a version.
+
+    Attributes:
+        version: the version's number.
+        signatures: the signatures by name.
+    """
+
+    version: int
+    signatures: dict[str, Function]

@@ -1,4 +1,4 @@
-"""Requests over HTTP/1.1, on connections that are kept."""
+"""REST requests over persistent HTTP/1.1 connections."""
 
 import base64
 import contextlib
@@ -13,28 +13,27 @@ from urllib.parse import quote
 from grpc import StatusCode
 
 from tfattn.serving.api.failure import HTTP_STATUS, Failure
-from tfattn.serving.client.transports.address import Address, Spec
-from tfattn.serving.client.transports.metadata import Function, Metadata
+from tfattn.serving.client.transports.address import Address, Function, Metadata, Spec
 
 _CODES = {
     **{status: code for code, status in reversed(HTTP_STATUS.items())},
-    413: StatusCode.INVALID_ARGUMENT,  # too large a request, which may be sent in parts
+    413: StatusCode.INVALID_ARGUMENT,  # the request is too large
     500: StatusCode.INTERNAL,
     502: StatusCode.UNAVAILABLE,
 }
-LONGEST_TEXT = 300  # characters of an error page that is not the server's own
+MAX_ERROR_LENGTH = 300  # characters of an error page of another program
 
 
 class Rest:
-    """One server's REST API; any number of threads may use it.
+    """A transport over REST; any number of threads may use it.
+
+    Methods raise the Failure of the server's response, or UNAVAILABLE if the server cannot be reached.
 
     Args:
-        address: where it listens.
+        address: the server's address.
         token: the bearer token.
-        authority: a PEM file of certificates to trust; those of the system where not given.
-        timeout: seconds to wait for a connection, and for each piece of a response.
-
-    Methods raise Failure as the server says it; UNAVAILABLE where it cannot be reached.
+        authority: a PEM file of trusted certificates; None for those of the system.
+        timeout: seconds to wait for a connection, and for each part of a response.
     """
 
     def __init__(self, address: Address, *, token: str | None, authority: Path | None, timeout: float):
@@ -46,9 +45,9 @@ class Rest:
         self._idle: list[http.client.HTTPConnection] = []
 
     def metadata(self, spec: Spec) -> Metadata:
-        """Ask for the inputs and outputs of a version."""
+        """Request the signatures of a version."""
         response = self._ask("GET", f"{_path(spec)}/metadata")
-        with _as_tf_serving():
+        with _expect_tf_serving():
             signatures = response["metadata"]["signature_def"]["signature_def"]
             return Metadata(
                 version=int(response["model_spec"]["version"]),
@@ -60,7 +59,7 @@ class Rest:
                             for key, tensor in signature["inputs"].items()
                             if tensor["dtype"] == "DT_STRING" and len(tensor["tensor_shape"].get("dim", ())) == 2
                         ),
-                        optional=frozenset(),  # TF Serving's REST wants them all
+                        optional=frozenset(),  # TF Serving's REST API requires all inputs
                         outputs=tuple(sorted(signature["outputs"])),
                     )
                     for name, signature in signatures.items()
@@ -72,16 +71,16 @@ class Rest:
     ) -> list[dict[str, Any]]:
         """Request the outputs of each row by name."""
         response = self._ask("POST", f"{_path(spec)}:predict", {"signature_name": name, "instances": rows})
-        with _as_tf_serving():
+        with _expect_tf_serving():
             if len(function.outputs) == 1:
                 return [{function.outputs[0]: value} for value in response["predictions"]]
             return [{name: row[name] for name in sorted(row)} for row in response["predictions"]]
 
     def labels(self, spec: Spec, example: Mapping[str, Any]) -> tuple[str, ...]:
-        """Ask for the names of the classes, in their order."""
+        """Request the names of the classes in the order of the scores."""
         request = {"signature_name": "classify", "examples": [example]}
         response = self._ask("POST", f"{_path(spec)}:classify", request)
-        with _as_tf_serving():
+        with _expect_tf_serving():
             return tuple(label for label, _ in response["results"][0])
 
     def close(self) -> None:
@@ -96,7 +95,7 @@ class Rest:
         try:
             value = json.loads(text, object_hook=_unwrapped)
         except (ValueError, RecursionError):
-            value = {"error": text.strip()[:LONGEST_TEXT]}
+            value = {"error": text.strip()[:MAX_ERROR_LENGTH]}
         if status != http.client.OK:
             message = isinstance(value, dict) and value.get("error") or reason
             raise Failure(_CODES.get(status, StatusCode.UNKNOWN), f"{status} {message}")
@@ -106,7 +105,7 @@ class Rest:
         try:
             while self._idle:
                 connection = self._idle.pop()
-                # The server may have closed it meanwhile; then the request was not read, and goes out once more.
+                # The server may have closed the connection; then it has not read the request.
                 with contextlib.suppress(http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
                     return self._exchange(connection, method, path, body)
             return self._exchange(self._connection(), method, path, body)
@@ -146,7 +145,7 @@ def _path(spec: Spec) -> str:
 
 
 @contextlib.contextmanager
-def _as_tf_serving() -> Iterator[None]:
+def _expect_tf_serving() -> Iterator[None]:
     try:
         yield
     except (AttributeError, KeyError, IndexError, TypeError, ValueError):
@@ -154,7 +153,7 @@ def _as_tf_serving() -> Iterator[None]:
 
 
 def _unwrapped(value: dict[str, Any]) -> Any:
-    """Decode text that was sent as base64, as text that need not be UTF-8 is."""
+    """Decode base64 objects, which hold text that may not be UTF-8."""
     if value.keys() == {"b64"} and isinstance(value["b64"], str):
         return base64.b64decode(value["b64"]).decode(errors="replace")
     return value

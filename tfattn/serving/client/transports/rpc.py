@@ -1,4 +1,4 @@
-"""Requests over gRPC. Tensors are TensorFlow's messages, so that it is imported here."""
+"""Requests over gRPC, with tensors as messages of TensorFlow."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,15 +17,14 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.api.tensors import from_proto, to_proto
-from tfattn.serving.client.row_outputs import decoded
-from tfattn.serving.client.transports.address import Address, Spec
-from tfattn.serving.client.transports.metadata import Function, Metadata
+from tfattn.serving.client.row_values import decoded
+from tfattn.serving.client.transports.address import Address, Function, Metadata, Spec
 
-_TOO_LARGE = "message larger than max"  # a request that may be sent in parts, as REST's status 413 says
+_TOO_LARGE = "message larger than max"  # the request is too large, like HTTP status 413
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
-    # By itself a channel would not try again for a second and more, whatever its user does.
+    # By default, a channel would reconnect after a second or more.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 5000),
@@ -33,15 +32,15 @@ _OPTIONS = [
 
 
 class Rpc:
-    """One server's gRPC services; any number of threads may use it.
+    """A transport over gRPC; any number of threads may use it.
+
+    Methods raise the Failure of the server's response, or UNAVAILABLE if the server cannot be reached.
 
     Args:
-        address: where it listens.
+        address: the server's address.
         token: the bearer token.
-        authority: a PEM file of certificates to trust; those of the system where not given.
+        authority: a PEM file of trusted certificates; None for those of the system.
         timeout: seconds to wait for each response.
-
-    Methods raise Failure as the server says it; UNAVAILABLE where it cannot be reached.
     """
 
     def __init__(self, address: Address, *, token: str | None, authority: Path | None, timeout: float):
@@ -55,7 +54,7 @@ class Rpc:
         self._service = PredictionServiceStub(self._channel)
 
     def metadata(self, spec: Spec) -> Metadata:
-        """Ask for the inputs and outputs of a version."""
+        """Request the signatures of a version."""
         request = GetModelMetadataRequest(model_spec=_message(spec), metadata_field=["signature_def"])
         response = self._ask(self._service.GetModelMetadata, request)
         known = SignatureDefMap()
@@ -92,7 +91,7 @@ class Rpc:
         return [{key: column[index] for key, column in columns.items()} for index in range(len(rows))]
 
     def labels(self, spec: Spec, example: Mapping[str, Any]) -> tuple[str, ...]:
-        """Ask for the names of the classes, in their order."""
+        """Request the names of the classes in the order of the scores."""
         request = ClassificationRequest(model_spec=_message(spec, "classify"))
         features = request.input.example_list.examples.add().features.feature
         for name, value in example.items():
@@ -103,7 +102,7 @@ class Rpc:
             else:
                 features[name].int64_list.value.append(value)
         (classes,) = self._ask(self._service.Classify, request).result.classifications
-        return tuple(one.label for one in classes.classes)
+        return tuple(scored.label for scored in classes.classes)
 
     def close(self) -> None:
         """Close the channel."""

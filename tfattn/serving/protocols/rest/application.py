@@ -13,14 +13,12 @@ from tfattn.serving.api.failure import Failure
 from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.logs import log_error
 from tfattn.serving.monitoring.metrics import CONTENT_TYPE, Metrics
-from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rest.authenticator import Authenticator
+from tfattn.serving.protocols.core import RequestRecord
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
-from tfattn.serving.protocols.rest.methods import Methods, RestRequest
+from tfattn.serving.protocols.rest.methods import CALLS, Methods, RestRequest, is_api, route
 from tfattn.serving.protocols.rest.openai.routes import OpenAIRoutes
-from tfattn.serving.protocols.rest.request_metrics import RequestMetrics
+from tfattn.serving.protocols.rest.origin_check import Authenticator
 from tfattn.serving.protocols.rest.response import Response, StreamedResponse, error_body, failure_response
-from tfattn.serving.protocols.rest.routes import CALLS, is_api, route
 from tfattn.serving.section import Serving
 
 METRICS_PATH = b"/monitoring/prometheus/metrics"
@@ -50,24 +48,21 @@ class Application:
         models: the served models.
         serving: the server's settings.
         metrics: the server's metrics.
-        health: the server's health.
         page: the page for browsers, at other paths.
 
     Raises:
         ServingError: the token cannot be read.
     """
 
-    def __init__(self, models: Models, serving: Serving, *, metrics: Metrics, health: Health, page: BrowserPage):
-        self._serving, self._health, self._page = serving, health, page
-        self._authenticator, self._request_metrics = Authenticator(serving), RequestMetrics(models, serving, metrics)
+    def __init__(self, models: Models, serving: Serving, *, metrics: Metrics, page: BrowserPage):
+        self._models, self._serving, self._metrics, self._page = models, serving, metrics, page
+        self._authenticator = Authenticator(serving)
         self._methods = Methods(models, serving)
         self._openai = OpenAIRoutes(
             models,
             serving,
             authenticator=self._authenticator,
-            request_metrics=self._request_metrics,
             metrics=metrics,
-            health=health,
         )
         self._static: dict[bytes, Callable[[], Response]] = {
             METRICS_PATH: lambda: Response(200, metrics.text(), CONTENT_TYPE.encode()),
@@ -91,7 +86,7 @@ class Application:
             headers.append((b"content-type", response.content_type))
         if self._serving.cors and is_api(scope["raw_path"]):
             headers += self._cors_headers()
-        if self._health.draining:
+        if self._models.draining:
             headers.append(_CLOSE)
         start = {"type": "http.response.start", "status": response.status}
         if isinstance(response, StreamedResponse):
@@ -140,8 +135,9 @@ class Application:
             code = StatusCode.INTERNAL
             raise
         finally:
-            api, model = (request.route.api, request.route.model) if request.route else ("", None)
-            self._request_metrics.record(api, model, request.version, code, time.perf_counter() - start)
+            api, model = (request.route.api, request.route.model) if request.route else ("", "")
+            record = RequestRecord("REST", api, model, request.version, code, time.perf_counter() - start)
+            record.write(self._models, self._serving, self._metrics)
 
     async def _respond_in_time(self, request: RestRequest, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         if request.route.api not in CALLS:
@@ -163,10 +159,9 @@ class Application:
         ]
 
     def _ready(self) -> Response:
-        if self._health.ready:
+        if self._models.ready:
             return Response(200, b'{"ready": true}')
-        why = "The server is shutting down" if self._health.draining else "Not every model is available"
-        return Response(503, json.dumps({"ready": False, "error": why}).encode())
+        return Response(503, json.dumps({"ready": False, "error": self._models.readiness}).encode())
 
     async def _read_page(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> Response:
         """Respond with metrics, or with a file or data of the page."""

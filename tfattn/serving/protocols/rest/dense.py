@@ -14,8 +14,7 @@ from grpc import StatusCode
 
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.api.tensors import strings, type_name
-from tfattn.serving.protocols.rest.parse import Spelled, check_size
-from tfattn.serving.protocols.rest.quoting import kind, quote
+from tfattn.serving.protocols.rest.parse import Spelled, check_size, kind, quote
 
 MAX_DIMENSIONS = 64  # of a NumPy array
 

@@ -10,9 +10,8 @@ from tensorflow.core.example.feature_pb2 import Feature
 
 from tfattn.serving.api.failure import invalid
 from tfattn.serving.protocols.rest.dense import decode_b64, is_b64
-from tfattn.serving.protocols.rest.parse import check_size
-from tfattn.serving.protocols.rest.quoting import kind, quote
-from tfattn.serving.protocols.rest.shortest_floats import shortest_floats
+from tfattn.serving.protocols.rest.parse import check_size, kind, quote
+from tfattn.serving.protocols.rest.predict_response import shortest_floats
 
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from grpc import StatusCode
 
+from tfattn.serving.api.bearer import Bearer
 from tfattn.serving.protocols.listening import address_of, is_loopback
 from tfattn.serving.protocols.rest.response import HttpFailure
 from tfattn.serving.section import Serving
@@ -92,3 +93,39 @@ def _hostname(host: str) -> str:
 def _refused(header: str, received: str, expected: str, setting: str) -> HttpFailure:
     message = f"{header}: expected {expected}, received {received[:100]}. The setting for others is {setting}"
     return HttpFailure(403, StatusCode.PERMISSION_DENIED, message)
+
+
+class Authenticator:
+    """A check of a request's bearer token, if the server has one, and of its origin.
+
+    Args:
+        serving: the server's settings.
+
+    Attributes:
+        needs_token: whether requests need a bearer token.
+
+    Raises:
+        ServingError: the token cannot be read.
+    """
+
+    def __init__(self, serving: Serving):
+        self._bearer = Bearer(serving.token_file) if serving.token_file else None
+        self.needs_token = self._bearer is not None
+        self._origins = OriginCheck(serving)
+        self.check_site = self._origins.check_site
+
+    def check(self, method: str, headers: Mapping[bytes, bytes]) -> None:
+        """Refuse a request without the token, or from a web page of another site.
+
+        Args:
+            method: the HTTP method.
+            headers: the request's headers, with names in lower case.
+
+        Raises:
+            Failure: UNAUTHENTICATED; PERMISSION_DENIED; or with the HTTP status 415.
+        """
+        self.check_site(headers)
+        if method == "POST":
+            self._origins.check_content(headers)
+        if self._bearer:
+            self._bearer.check(headers.get(b"authorization", b"").decode("latin-1"))

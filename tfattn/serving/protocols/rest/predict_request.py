@@ -9,7 +9,7 @@ import numpy as np
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.api.signature import DEFAULT, Signature, Tensor
 from tfattn.serving.protocols.rest.dense import check, dense, is_b64
-from tfattn.serving.protocols.rest.quoting import quote
+from tfattn.serving.protocols.rest.parse import quote
 
 
 @dataclass(frozen=True)

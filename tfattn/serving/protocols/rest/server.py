@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 import uvicorn
 
 from tfattn.serving.protocols.listening import listen, url_host
-from tfattn.serving.protocols.rest import uvicorn_internals
-from tfattn.serving.protocols.rest.http import http_protocol
+from tfattn.serving.protocols.rest.http import check_uvicorn, http_protocol
 from tfattn.serving.section import Serving
 
 KEEP_ALIVE = 75  # seconds that an idle connection is kept; longer than the usual limit of clients
@@ -30,7 +29,7 @@ class RestServer(uvicorn.Server):
     """
 
     def __init__(self, app: Callable, serving: Serving):
-        uvicorn_internals.check()
+        check_uvicorn()
         super().__init__(
             uvicorn.Config(
                 app,

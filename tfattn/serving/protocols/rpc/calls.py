@@ -14,9 +14,9 @@ from tfattn.serving.api.bearer import Bearer
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
-from tfattn.serving.monitoring.logs import log, log_error
+from tfattn.serving.monitoring.logs import log_error
 from tfattn.serving.monitoring.metrics import Metrics
-from tfattn.serving.protocols.health import Health
+from tfattn.serving.protocols.core import RequestRecord
 from tfattn.serving.section import Serving
 
 MAX_MESSAGE_LENGTH = 1024  # bytes, the limit of TF Serving; clients refuse a status above 8 KiB
@@ -34,7 +34,7 @@ class RpcCall:
         deadline: the time in the event loop's clock after which the call fails; None for no deadline.
         size: the size of the request in bytes.
         max_rows: the maximum number of rows of a request.
-        model: the name of the requested model, once it is validated; "" before.
+        model: the name of the requested model, once it is read; "" before.
         version: the version that answers, once it is found.
     """
 
@@ -56,8 +56,7 @@ class RpcCall:
         spec = request.model_spec
         if not spec.name:
             raise invalid("ModelSpec has no name specified.")
-        if spec.name in self.models.names:
-            self.model = spec.name
+        self.model = spec.name
         choice = spec.WhichOneof("version_choice")
         number = spec.version.value if choice == "version" else None
         label = spec.version_label if choice == "version_label" else None
@@ -72,16 +71,13 @@ class HandlerFactory:
         models: the served models.
         serving: the server's settings.
         metrics: the server's metrics.
-        health: the server's health.
 
     Raises:
         ServingError: the token cannot be read.
     """
 
-    def __init__(self, models: Models, serving: Serving, metrics: Metrics, health: Health):
-        self._health = health
-        self._models, self._metrics = models, metrics
-        self._log_requests, self._max_rows = serving.log_requests, serving.max_rows
+    def __init__(self, models: Models, serving: Serving, metrics: Metrics):
+        self._models, self._serving, self._metrics = models, serving, metrics
         self._bearer = Bearer(serving.token_file) if serving.token_file else None
 
     def handler(
@@ -105,11 +101,11 @@ class HandlerFactory:
             start = time.monotonic()  # uvloop's own clock does not advance within an iteration
             remaining = context.time_remaining()
             deadline = None if remaining is None else start + remaining
-            call = RpcCall(self._models, deadline, len(body), self._max_rows)
+            call = RpcCall(self._models, deadline, len(body), self._serving.max_rows)
             failure: Failure | None = None
             try:
                 self._check_caller(context)
-                if self._health.draining:  # gRPC would cancel a late call without a message
+                if self._models.draining:  # gRPC would cancel a late call without a message
                     raise Failure(StatusCode.UNAVAILABLE, "The server is shutting down")
                 # gRPC itself would report an invalid message as an internal error of the server.
                 response = await method(await convert(call.size, _parse, kind, body), call)
@@ -124,24 +120,19 @@ class HandlerFactory:
                 failure = Failure(StatusCode.INTERNAL, "The server failed. See its log.")
             finally:
                 if counted:
-                    self._count(call, api, failure.code if failure else StatusCode.OK, time.monotonic() - start)
+                    code, seconds = failure.code if failure else StatusCode.OK, time.monotonic() - start
+                    record = RequestRecord("GRPC", api, call.model, call.version, code, seconds)
+                    record.write(self._models, self._serving, self._metrics)
             if failure is not None:
                 await context.abort(failure.code, truncated(failure.message))
             return response
 
         return grpc.unary_unary_rpc_method_handler(handle)
 
-    def _count(self, call: RpcCall, api: str, code: StatusCode, seconds: float) -> None:
-        number = call.version.number if call.version else None
-        self._metrics.request(call.model, number, api=api, entrypoint="GRPC", code=code, seconds=seconds)
-        if self._log_requests:
-            log("request", entrypoint="GRPC", api=api, model=call.model, version=number, code=code, seconds=seconds)
-
     def _check_caller(self, context: grpc.aio.ServicerContext) -> None:
         if self._bearer is not None:
             given = dict(context.invocation_metadata()).get("authorization", "")
-            if not isinstance(given, str) or not self._bearer.admits(given):  # bytes if it is not UTF-8
-                raise Failure(StatusCode.UNAUTHENTICATED, "A bearer token that this server knows is needed")
+            self._bearer.check(given if isinstance(given, str) else "")  # bytes if it is not UTF-8
 
 
 async def convert(size: int, function: Callable[..., Value], *arguments: object) -> Value:

@@ -8,12 +8,12 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1.health import aio
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rpc import model, prediction
+from tfattn.serving.models.models import Models
+from tfattn.serving.protocols.rpc.prediction import MODEL_SERVICE, PREDICTION_SERVICE
 
 NAME = "grpc.health.v1.Health"
 # The whole server, TF Serving's names of its services, and their full names.
-SERVICES = ("", "ModelService", "PredictionService", model.NAME, prediction.NAME)
+SERVICES = ("", "ModelService", "PredictionService", MODEL_SERVICE, PREDICTION_SERVICE)
 
 POLL_SECONDS = 0.2
 FINAL_STATUS_SECONDS = 0.1  # in which watchers receive the final status
@@ -23,17 +23,17 @@ class HealthService(aio.HealthServicer):
     """A gRPC health service that reports the server's readiness for every service.
 
     Args:
-        health: the server's health.
+        models: the served models.
     """
 
-    def __init__(self, health: Health):
+    def __init__(self, models: Models):
         super().__init__()
-        self._health = health
+        self._models = models
         self._watching: set[asyncio.Task] = set()
 
     async def follow(self) -> None:
         """Report changes to watchers; return when the server drains and all watchers are released."""
-        while not self._health.draining:
+        while not self._models.draining:
             await self._update()
             await asyncio.sleep(POLL_SECONDS)
         await self.enter_graceful_shutdown()
@@ -60,7 +60,7 @@ class HealthService(aio.HealthServicer):
             self._watching.discard(watching)
 
     async def _update(self) -> None:
-        status = HealthCheckResponse.SERVING if self._health.ready else HealthCheckResponse.NOT_SERVING
+        status = HealthCheckResponse.SERVING if self._models.ready else HealthCheckResponse.NOT_SERVING
         for service in SERVICES:
             await self.set(service, status)
 

@@ -1,5 +1,6 @@
-"""PredictionService: Predict, Classify, Regress, MultiInference and GetModelMetadata."""
+"""TF Serving's gRPC services: PredictionService, and ModelService for status and configuration."""
 
+import asyncio
 from collections.abc import Sequence
 
 import grpc
@@ -11,8 +12,10 @@ from tensorflow_serving.apis.classification_pb2 import (
     ClassificationResult,
 )
 from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest
 from tensorflow_serving.apis.inference_pb2 import InferenceTask, MultiInferenceRequest, MultiInferenceResponse
 from tensorflow_serving.apis.input_pb2 import Input
+from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest, ReloadConfigResponse
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 from tensorflow_serving.apis.regression_pb2 import RegressionRequest, RegressionResponse, RegressionResult
@@ -24,17 +27,23 @@ from tfattn.serving.models.version import Version
 from tfattn.serving.protocols import core
 from tfattn.serving.protocols.rpc.calls import HandlerFactory, RpcCall, convert
 
-NAME = "tensorflow.serving.PredictionService"
+PREDICTION_SERVICE, MODEL_SERVICE = "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"
 
 
-def handlers(factory: HandlerFactory) -> dict[str, grpc.RpcMethodHandler]:
-    """Return the handlers by method name."""
+def handlers(factory: HandlerFactory) -> dict[str, dict[str, grpc.RpcMethodHandler]]:
+    """Return the handlers by service and method name."""
     return {
-        "Predict": factory.handler("predict", PredictRequest, predict),
-        "Classify": factory.handler("classify", ClassificationRequest, classify),
-        "Regress": factory.handler("regress", RegressionRequest, regress),
-        "MultiInference": factory.handler("multi_inference", MultiInferenceRequest, multi_inference),
-        "GetModelMetadata": factory.handler("metadata", GetModelMetadataRequest, metadata, counted=False),
+        PREDICTION_SERVICE: {
+            "Predict": factory.handler("predict", PredictRequest, predict),
+            "Classify": factory.handler("classify", ClassificationRequest, classify),
+            "Regress": factory.handler("regress", RegressionRequest, regress),
+            "MultiInference": factory.handler("multi_inference", MultiInferenceRequest, multi_inference),
+            "GetModelMetadata": factory.handler("metadata", GetModelMetadataRequest, metadata, counted=False),
+        },
+        MODEL_SERVICE: {
+            "GetModelStatus": factory.handler("status", GetModelStatusRequest, status, counted=False),
+            "HandleReloadConfigRequest": factory.handler("reload", ReloadConfigRequest, reload, counted=False),
+        },
     }
 
 
@@ -98,6 +107,28 @@ async def metadata(request: GetModelMetadataRequest, call: RpcCall) -> bytes:
             if field != core.SIGNATURE_DEF:
                 raise invalid(f"Metadata field {field} is not supported")
     return core.metadata(call.find(request)).SerializeToString()
+
+
+async def status(request: GetModelStatusRequest, call: RpcCall) -> bytes:
+    """Return the states of a model's versions. A label is ignored, like in TF Serving."""
+    if not request.HasField("model_spec"):
+        raise invalid("Missing ModelSpec")
+    spec = request.model_spec
+    number = spec.version.value if spec.HasField("version") else None
+    return core.model_status(call.models, spec.name, number).SerializeToString()
+
+
+async def reload(request: ReloadConfigRequest, call: RpcCall) -> bytes:
+    """Serve another list of models, even if the client disconnects meanwhile."""
+    if request.config.WhichOneof("config") != "model_config_list":
+        raise invalid(
+            "ServerModelConfig type not supported by HandleReloadConfigRequest. "
+            "Only ModelConfigList is currently supported"
+        )
+    await asyncio.shield(call.models.reload(request.config))
+    response = ReloadConfigResponse()
+    response.status.error_code = grpc.StatusCode.OK.value[0]
+    return response.SerializeToString()
 
 
 def _input_arrays(request: PredictRequest) -> dict[str, np.ndarray]:

@@ -8,8 +8,7 @@ import grpc
 from tfattn.errors import ServingError
 from tfattn.serving.models.models import Models
 from tfattn.serving.monitoring.metrics import Metrics
-from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rpc import grpc_health, model, prediction
+from tfattn.serving.protocols.rpc import grpc_health, prediction
 from tfattn.serving.protocols.rpc.calls import HandlerFactory
 from tfattn.serving.section import Serving
 
@@ -18,7 +17,7 @@ MIN_PING_SECONDS = 5  # between two pings of a client
 
 
 def add_services(
-    server: grpc.aio.Server, models: Models, serving: Serving, *, metrics: Metrics, health: Health
+    server: grpc.aio.Server, models: Models, serving: Serving, *, metrics: Metrics
 ) -> grpc_health.HealthService:
     """Add PredictionService, ModelService and health to a server that has not been started.
 
@@ -27,7 +26,6 @@ def add_services(
         models: the served models.
         serving: the server's settings.
         metrics: the server's metrics.
-        health: the server's health.
 
     Returns:
         The health service. Its `follow` must run as long as the server.
@@ -35,12 +33,8 @@ def add_services(
     Raises:
         ServingError: the token cannot be read.
     """
-    factory, health_service = HandlerFactory(models, serving, metrics, health), grpc_health.HealthService(health)
-    services = {
-        prediction.NAME: prediction.handlers(factory),
-        model.NAME: model.handlers(factory),
-        grpc_health.NAME: grpc_health.handlers(health_service),
-    }
+    factory, health_service = HandlerFactory(models, serving, metrics), grpc_health.HealthService(models)
+    services = {**prediction.handlers(factory), grpc_health.NAME: grpc_health.handlers(health_service)}
     for name, handlers in services.items():
         # Registered methods would be slower: the server would test each of them on every call.
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))

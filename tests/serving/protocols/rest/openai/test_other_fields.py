@@ -5,7 +5,7 @@ import pytest
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
-from tfattn.serving.protocols.rest.openai.guided_field import NAMES
+from tfattn.serving.protocols.rest.openai.fields import NAMES
 from tfattn.serving.protocols.rest.openai.other_fields import OTHER_PATH, UNSUPPORTED, WITHOUT_EFFECT, check, warning
 
 

@@ -5,11 +5,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tfattn.sampling_params import MAX_INT, MaxTokens, NumLogprobs
 from tfattn.serving.generation.output import OutputChunk, Token
-from tfattn.serving.generation.request import MAX_TOP_LOGPROBS, ChatMessage, Request
-from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
-from tfattn.serving.protocols.rest.openai.fields import MaxTokens, TextFields
+from tfattn.serving.generation.request import ChatMessage, Request
+from tfattn.serving.protocols.rest.openai.fields import TextFields
 from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder, decode_token, joined_tokens
+from tfattn.serving.protocols.rest.response import invalid_parameter
 
 ROLES = {"developer": "system"}  # OpenAI's newer name
 
@@ -51,7 +52,7 @@ class ChatFields(TextFields):
     messages: Annotated[tuple[MessageFields, ...], Field(min_length=1)]
     max_completion_tokens: MaxTokens | None = None
     logprobs: bool | None = None
-    top_logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
+    top_logprobs: NumLogprobs | None = None
 
     prompt_name: ClassVar[str] = "messages"
 
@@ -65,8 +66,8 @@ class ChatFields(TextFields):
             raise invalid_parameter("top_logprobs", "requires logprobs to be true")
         request = self.request(
             (tuple(message.message for message in self.messages),),
-            max_new_tokens=self.max_completion_tokens or self.max_tokens or 2**31 - 1,
-            top_logprobs=(self.top_logprobs or 0) if self.logprobs else None,
+            max_tokens=self.max_completion_tokens or self.max_tokens or MAX_INT,
+            logprobs=(self.top_logprobs or 0) if self.logprobs else None,
         )
         return request, ChatResponseBuilder(self.model, request)
 
@@ -79,7 +80,7 @@ class ChatResponseBuilder(ResponseBuilder):
 
     def __init__(self, model: str, request: Request):
         super().__init__(model, request)
-        self._has_logprobs = request.top_logprobs is not None
+        self._has_logprobs = request.logprobs is not None
 
     def first_events(self) -> list[bytes]:
         delta = {"role": "assistant", "content": ""}
@@ -111,8 +112,8 @@ class ChatResponseBuilder(ResponseBuilder):
         return {"content": [self._token(token) for token in tokens], "refusal": None}
 
     def _token(self, token: Token) -> dict[str, Any]:
-        likeliest = [_token_entry(text, value) for text, value in token.top_logprobs]
-        return {**_token_entry(token.text, token.log_probability), "top_logprobs": likeliest}
+        top_logprobs = [_token_entry(text, value) for text, value in token.top_logprobs]
+        return {**_token_entry(token.text, token.log_probability), "top_logprobs": top_logprobs}
 
 
 def _token_entry(text: str, log_probability: float) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from tfattn.sampling_params import NumTexts, SamplingParams
 from tfattn.serving.generation.output import OutputChunk, Token
-from tfattn.serving.generation.request import MAX_CHOICES, MAX_PROMPTS, MAX_TOP_LOGPROBS, Request
-from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
+from tfattn.serving.generation.request import MAX_PROMPTS, Request
 from tfattn.serving.protocols.rest.openai.fields import TextFields
 from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder, decode_token, joined_tokens
-
-DEFAULT_MAX_TOKENS = 16  # OpenAI's default
+from tfattn.serving.protocols.rest.response import invalid_parameter
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
 TokenIds = Annotated[tuple[int, ...], Field(min_length=1)]
@@ -24,15 +23,13 @@ class CompletionFields(TextFields):
 
     Attributes:
         prompt: a text, token ids, or a list of either.
-        logprobs: the number of most likely tokens to return for each position.
         echo: whether to return the prompt before the generated text.
         best_of: the number of texts to generate for each prompt; the n most probable texts are returned.
     """
 
     prompt: str | Texts | TokenIds | TokenIdLists = ""
-    logprobs: Annotated[int, Field(ge=0, le=MAX_TOP_LOGPROBS)] | None = None
     echo: bool | None = None
-    best_of: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
+    best_of: NumTexts | None = None
 
     prompt_name: ClassVar[str] = "prompt"
 
@@ -57,9 +54,8 @@ class CompletionFields(TextFields):
         if written > returned and self.stream:
             raise invalid_parameter("best_of", "the best texts are known at the end: expected stream to be false")
         ranked = 0 if written > returned and self.logprobs is None else self.logprobs
-        request = self.request(
-            prompts, n=written, max_new_tokens=self.max_tokens or DEFAULT_MAX_TOKENS, top_logprobs=ranked
-        )
+        limit = self.max_tokens or SamplingParams.max_tokens
+        request = self.request(prompts, n=written, max_tokens=limit, logprobs=ranked)
         has_logprobs = self.logprobs is not None
         options = {"echo": bool(self.echo), "best": returned, "has_logprobs": has_logprobs}
         return request, CompletionResponseBuilder(self.model, request, **options)

@@ -1,31 +1,93 @@
 """The fields that completions and chat completions share."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tfattn.errors import listed
+from tfattn.guidance.grammar import READERS, guiding_field
+from tfattn.sampling_params import Stop, Stops
 from tfattn.serving.api.failure import Failure
-from tfattn.serving.generation.request import (
-    MAX_CHOICES,
-    AllowedTokenIds,
-    BadWords,
-    LogitBias,
-    Request,
-    Settings,
-    Stop,
-    Stops,
-    TokenIds,
-)
+from tfattn.serving.generation.request import AllowedTokenIds, BadWords, LogitBias, Request, Settings, TokenIds
 from tfattn.serving.protocols.rest.openai import other_fields
-from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
-from tfattn.serving.protocols.rest.openai.guided_field import NAMES, GuidedField
+from tfattn.serving.protocols.rest.response import invalid_parameter
 
-# Fields that are passed to the model's request.
-SHARED_FIELDS = ("seed", "min_tokens", "stop_token_ids", "ignore_eos", "bad_words", "allowed_token_ids", "logit_bias")
+# vLLM's object, with the guided_* field of each entry, and the field of llama.cpp for a schema.
+STRUCTURED_OUTPUTS, JSON_SCHEMA = "structured_outputs", "json_schema"
+ENTRIES = {"json": "guided_json", "regex": "guided_regex", "choice": "guided_choice", "grammar": "guided_grammar"}
+JSON_OBJECT = {"type": "json_object"}
+NAMES = frozenset({STRUCTURED_OUTPUTS, JSON_SCHEMA, *READERS})
 
-MaxTokens = Annotated[int, Field(ge=1)]
+
+@dataclass(frozen=True)
+class GuidedField:
+    """The constraint on a generated text.
+
+    Attributes:
+        parameter: the name of the request's field; empty without a constraint.
+        path: the path of the value in the request, such as "structured_outputs.json".
+        guided: the constraint as a guided_* field; empty without a constraint.
+    """
+
+    parameter: str = ""
+    path: str = ""
+    guided: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> "GuidedField":
+        """Find the constraint in the fields of a request; ignore other fields.
+
+        Raises:
+            Failure: INVALID_ARGUMENT with the parameter, if several fields constrain the text.
+        """
+        names = (*READERS, STRUCTURED_OUTPUTS, JSON_SCHEMA)
+        found = [constraint for name in names for constraint in _read(name, fields.get(name))]
+        if len(found) > 1:
+            received = listed(constraint.parameter for constraint in found)
+            raise invalid_parameter(found[-1].parameter, f"only one field can guide a text, received {received}")
+        return found[0] if found else cls()
+
+    def with_location(self, failure: Failure) -> Failure:
+        """Replace the name of the guided_* field in a failure's message with the path in the request."""
+        for name in self.guided:
+            failure.parameter, failure.message = self.parameter, self.path + failure.message.removeprefix(name)
+        return failure
+
+
+def _read(name: str, value: Any) -> list[GuidedField]:
+    if value is None:
+        return []
+    if name == JSON_SCHEMA:
+        return [GuidedField(name, name, {"guided_json": value})]
+    if name == STRUCTURED_OUTPUTS:
+        return [_entry(value)]
+    is_object = isinstance(value, dict) and value.get("type") == "json_object"
+    if name == "response_format" and is_object and "schema" in value:  # llama.cpp's
+        return [GuidedField(name, f"{name}.schema", {"guided_json": value["schema"]})]
+    guided = guiding_field({name: value})
+    return [GuidedField(name, name, guided)] if guided else []
+
+
+def _entry(value: Any) -> GuidedField:
+    given = value if isinstance(value, dict) else {}
+    entries = {name: entry for name, entry in given.items() if entry not in (None, False)}
+    known = {name: reader for name, reader in ENTRIES.items() if reader in READERS}
+    if unknown := entries.keys() - known.keys() - {"json_object"}:
+        message = f"this server does not support {listed(sorted(unknown))}; use {listed([*known, 'json_object'])}"
+        raise invalid_parameter(STRUCTURED_OUTPUTS, message, error_code="unsupported_parameter")
+    if len(entries) != 1:
+        raise invalid_parameter(STRUCTURED_OUTPUTS, f"expected an object with one of {listed([*known, 'json_object'])}")
+    ((name, entry),) = entries.items()
+    guided = {"response_format": JSON_OBJECT} if name == "json_object" else {known[name]: entry}
+    return GuidedField(STRUCTURED_OUTPUTS, f"{STRUCTURED_OUTPUTS}.{name}", guided)
+
+
+# Fields that are passed to the model's request as they are.
+RULES = ("min_tokens", "stop_token_ids", "ignore_eos", "bad_words", "allowed_token_ids", "logit_bias")
 
 
 class StreamOptions(BaseModel):
@@ -37,16 +99,15 @@ class StreamOptions(BaseModel):
 
 
 class TextFields(Settings):
-    """A request for generated text. None is the default of a field; `other_fields` checks further fields.
+    """A request for generated text, with the fields of `SamplingParams`.
+
+    None is the default of a field; `other_fields` checks further fields.
 
     Attributes:
         model: the model's name.
-        n: the number of texts for each prompt.
-        seed: the seed of sampling.
-        stop: the strings that end a text.
+        stop: a string that ends a text, or several.
         stream: whether to stream the response.
         stream_options: the options of the stream.
-        max_tokens: the maximum number of tokens of a text.
         min_tokens, stop_token_ids, ignore_eos, bad_words, allowed_token_ids, logit_bias: see `Request`.
         strict: whether to refuse unknown fields.
     """
@@ -56,12 +117,9 @@ class TextFields(Settings):
     prompt_name: ClassVar[str]
 
     model: str
-    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**64)] | None = None
     stop: Stop | Stops | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    max_tokens: MaxTokens | None = None
     min_tokens: Annotated[int, Field(ge=0)] | None = None
     stop_token_ids: TokenIds | None = None
     ignore_eos: bool | None = None
@@ -97,20 +155,19 @@ class TextFields(Settings):
         failure.parameter = name if name in type(self).model_fields else self.prompt_name
         return failure
 
-    def request(self, prompts: tuple[Any, ...], *, max_new_tokens: int, **settings: Any) -> Request:
-        """Create the request to the model.
+    def request(self, prompts: tuple[Any, ...], *, max_tokens: int, **settings: Any) -> Request:
+        """Create the request to the model; `settings` replace fields.
 
         Raises:
             Failure: INVALID_ARGUMENT, with the parameter.
         """
         if self.stream_options is not None and not self.stream:
             raise invalid_parameter("stream_options", "requires stream to be true")
-        if (self.min_tokens or 0) > max_new_tokens:
-            raise invalid_parameter(
-                "min_tokens", f"expected at most max_tokens, {max_new_tokens}, received {self.min_tokens}"
-            )
-        names = (*Settings.model_fields, *SHARED_FIELDS)
-        given = {name: value for name in names if (value := getattr(self, name)) is not None}
-        stop = (self.stop,) if isinstance(self.stop, str) else self.stop or ()
-        options = {"n": self.n or 1} | given | {"guided": dict(self.guided_field.guided), "stop": stop} | settings
-        return Request(prompts=prompts, max_new_tokens=max_new_tokens, **options)
+        if (self.min_tokens or 0) > max_tokens:
+            message = f"expected at most max_tokens, {max_tokens}, received {self.min_tokens}"
+            raise invalid_parameter("min_tokens", message)
+        stop = (self.stop,) if isinstance(self.stop, str) else self.stop
+        fields = {name: getattr(self, name) for name in (*Settings.model_fields, *RULES)}
+        fields |= {"stop": stop, "max_tokens": max_tokens, **settings}
+        given = {name: value for name, value in fields.items() if value is not None}
+        return Request(prompts=prompts, guided=dict(self.guided_field.guided), **given)

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tfattn.errors import listed
-from tfattn.serving.protocols.rest.openai.errors import invalid_parameter
+from tfattn.serving.protocols.rest.response import invalid_parameter
 
 OFF = (False, 0, "", [], {})
 MAX_NAME_LENGTH = 64  # of a field in a message

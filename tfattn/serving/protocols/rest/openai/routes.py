@@ -18,24 +18,24 @@ from tfattn.serving.generation.request import Request, read
 from tfattn.serving.models.models import Models
 from tfattn.serving.models.version import Version
 from tfattn.serving.monitoring.metrics import Metrics
-from tfattn.serving.protocols.health import Health
-from tfattn.serving.protocols.rest.authenticator import Authenticator
+from tfattn.serving.protocols.core import RequestRecord
 from tfattn.serving.protocols.rest.body import Disconnected, Receive, read_body, unless_disconnected
+from tfattn.serving.protocols.rest.methods import decode_name
 from tfattn.serving.protocols.rest.openai import other_fields
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
-from tfattn.serving.protocols.rest.openai.errors import (
+from tfattn.serving.protocols.rest.openai.fields import TextFields
+from tfattn.serving.protocols.rest.openai.response_builder import DONE, ResponseBuilder, server_sent_event
+from tfattn.serving.protocols.rest.origin_check import Authenticator
+from tfattn.serving.protocols.rest.parse import LARGE
+from tfattn.serving.protocols.rest.response import (
     ApiFailure,
+    Response,
+    StreamedResponse,
     error_object,
     error_response,
     invalid_parameter,
 )
-from tfattn.serving.protocols.rest.openai.fields import TextFields
-from tfattn.serving.protocols.rest.openai.response_builder import DONE, ResponseBuilder, server_sent_event
-from tfattn.serving.protocols.rest.parse import LARGE
-from tfattn.serving.protocols.rest.request_metrics import RequestMetrics
-from tfattn.serving.protocols.rest.response import Response, StreamedResponse
-from tfattn.serving.protocols.rest.routes import decode_name
 from tfattn.serving.section import Serving
 
 MODELS = b"/v1/models"
@@ -68,7 +68,7 @@ class Call:
 
     api: str
     start: float = field(default_factory=time.perf_counter)
-    model: str | None = None
+    model: str = ""
     version: Version | None = None
     is_recorded: bool = False
 
@@ -80,9 +80,7 @@ class OpenAIRoutes:
         models: the served models.
         serving: the server's settings.
         authenticator: checks each request.
-        request_metrics: records each request.
         metrics: the server's metrics.
-        health: the server's health.
     """
 
     def __init__(
@@ -91,12 +89,10 @@ class OpenAIRoutes:
         serving: Serving,
         *,
         authenticator: Authenticator,
-        request_metrics: RequestMetrics,
         metrics: Metrics,
-        health: Health,
     ):
         self._models, self._serving, self._authenticator = models, serving, authenticator
-        self._request_metrics, self._metrics, self._health = request_metrics, metrics, health
+        self._metrics = metrics
 
     def has(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> bool:
         """Return whether a request is for this API.
@@ -130,7 +126,7 @@ class OpenAIRoutes:
             self._record(call, failure)
             return error_response(failure)
         except asyncio.CancelledError:  # the grace period of the shutdown is over
-            failure = Failure(StatusCode.UNAVAILABLE, "The server ended before it could builder")
+            failure = Failure(StatusCode.UNAVAILABLE, "The server ended before it could answer")
             self._record(call, failure)
             return error_response(failure)
         except Exception as error:
@@ -172,7 +168,7 @@ class OpenAIRoutes:
                     message = f"The text did not go on within {seconds:g} s"
                     raise Failure(StatusCode.DEADLINE_EXCEEDED, message) from None
                 except asyncio.CancelledError:
-                    if not self._health.draining:  # then the client has gone
+                    if not self._models.draining:  # then the client has gone
                         raise
                     raise Failure(StatusCode.UNAVAILABLE, "The server ended before the text did") from None
                 except Failure as failure:
@@ -254,7 +250,8 @@ class OpenAIRoutes:
         if not call.is_recorded:
             call.is_recorded = True
             seconds = time.perf_counter() - call.start
-            self._request_metrics.record(call.api, call.model, call.version, _code(error), seconds)
+            record = RequestRecord("REST", call.api, call.model, call.version, _code(error), seconds)
+            record.write(self._models, self._serving, self._metrics)
 
 
 def _api(path: bytes) -> str:

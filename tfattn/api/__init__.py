@@ -1,0 +1,1 @@
+"""The Python interface: pipelines as objects, runs, and models that predict DataFrames."""

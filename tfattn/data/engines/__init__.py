@@ -1,0 +1,1 @@
+"""Engines: run the work of a preparation in processes or on Beam."""

@@ -1,0 +1,1 @@
+"""Examples: raw rows encoded for a model, with their targets."""

@@ -1,0 +1,1 @@
+"""Preparation: validate, split, tokenize and write the examples of a data set."""

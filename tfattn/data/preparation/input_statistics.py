@@ -1,0 +1,151 @@
+"""Histograms of the inputs of training rows, which new rows are compared with."""
+
+import json
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tfattn import files
+from tfattn.formats.numbers import read, stripped
+from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.table import TableColumns
+
+STATISTICS = "statistics.json"
+MAX_ROWS = 10_000  # a random sample of the training rows
+BINS = 10  # of numbers and lengths, with equal numbers of training rows
+MAX_VALUES = 20  # the most frequent categories; all others are counted together
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of the values of an input.
+
+    Attributes:
+        kind: "number", "category", or "length", the number of characters of a text.
+        bins: inner edges of the bins of numbers and lengths, ascending; or categories.
+        counts: the rows in each bin: one more than edges; or of each category, then of all others.
+        missing: the rows without a value.
+    """
+
+    kind: Literal["number", "category", "length"]
+    bins: list[float] | list[str]
+    counts: list[int]
+    missing: int = 0
+
+    @classmethod
+    def learn(cls, kind: str, values: Sequence[str], missing: Sequence[str] = ()) -> "Histogram":
+        """Choose bins for the values of training rows, and count the values.
+
+        Args:
+            kind: see `kind`.
+            values: a text per row.
+            missing: the texts that mean a missing value.
+
+        Example:
+            >>> Histogram.learn("category", ["a", "b", "a", "?"], missing=("?",))
+            Histogram(kind='category', bins=['a', 'b'], counts=[2, 1, 0], missing=1)
+        """
+        known = [value for value in (_measured(kind, text, missing) for text in values) if value is not None]
+        if kind == "category":
+            bins = [value for value, _ in Counter(known).most_common(MAX_VALUES)]
+        else:
+            fractions = np.arange(1, BINS) / BINS
+            bins = sorted({float(edge) for edge in np.quantile(known, fractions)}) if known else []
+        return cls(kind, bins, []).of(values, missing)
+
+    def of(self, values: Sequence[str], missing: Sequence[str] = ()) -> "Histogram":
+        """Count other values in the same bins."""
+        counts, absent = [0] * (len(self.bins) + 1), 0
+        index_of = {value: index for index, value in enumerate(self.bins)}
+        for text in values:
+            value = _measured(self.kind, text, missing)
+            if value is None:
+                absent += 1
+            elif self.kind == "category":
+                counts[index_of.get(value, len(self.bins))] += 1
+            else:
+                counts[bisect_right(self.bins, value)] += 1
+        return Histogram(self.kind, self.bins, counts, absent)
+
+
+@dataclass(frozen=True)
+class InputStatistics:
+    """The histograms of the inputs of training rows, and the facts about their targets.
+
+    Attributes:
+        rows: the number of rows.
+        inputs: the histogram of each input.
+        missing: the texts that mean a missing value.
+        targets: see `Target.facts`.
+    """
+
+    rows: int
+    inputs: dict[str, Histogram]
+    missing: list[str] = field(default_factory=list)
+    targets: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[Mapping[str, Any]], preprocessing: Preprocessor, targets: Mapping[str, Any]
+    ) -> "InputStatistics":
+        """Compute the statistics of rows; lists of texts are joined, and files have none.
+
+        Args:
+            rows: the fields of at most MAX_ROWS training rows.
+            preprocessing: reads the fields.
+            targets: facts about the targets.
+        """
+        names = [name for name in preprocessing.fields if name not in preprocessing.file_fields]
+        rows = list(rows)
+        missing = list(preprocessing.missing) if isinstance(preprocessing, TableColumns) else []
+        inputs = {
+            name: Histogram.learn(_kind(name, preprocessing), [as_text(row[name]) for row in rows], missing)
+            for name in names
+        }
+        return cls(len(rows), inputs, missing, dict(targets))
+
+    def write(self, path: Path) -> None:
+        """Write the statistics as JSON."""
+        files.write_json(path, asdict(self))
+
+    @staticmethod
+    def read(path: Path, *, remedy: str) -> "InputStatistics":
+        """Read the statistics.
+
+        Raises:
+            DataError: the file is damaged; names the remedy.
+        """
+        return files.read_json(path, InputStatistics, remedy=remedy)
+
+
+def as_text(value: Any) -> str:
+    """Return a raw value as text, with the texts of a list joined.
+
+    Example:
+        >>> as_text(["He sits.", "He runs."])
+        'He sits. He runs.'
+    """
+    if isinstance(value, list):
+        return " ".join(map(as_text, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _kind(name: str, preprocessing: Preprocessor) -> str:
+    if not isinstance(preprocessing, TableColumns):
+        return "length"
+    return "number" if name in preprocessing.numeric else "category"
+
+
+def _measured(kind: str, text: str, missing: Sequence[str]) -> float | str | None:
+    """Return a number, a category or a length; None if the value is missing."""
+    if kind == "length":
+        return float(len(text))
+    plain = stripped(text)
+    if plain in missing:
+        return None
+    return plain if kind == "category" else read(plain)

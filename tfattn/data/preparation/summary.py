@@ -1,0 +1,233 @@
+"""The summary of prepared data: classes, lengths and findings, printed before training."""
+
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Literal, NotRequired
+
+import numpy as np
+from matplotlib.figure import Figure
+from pydantic import ConfigDict
+from typing_extensions import TypedDict
+
+from tfattn import files
+from tfattn.console import note, table
+from tfattn.data.preparation.findings import findings, sentences
+from tfattn.data.records import PREPARE_AGAIN
+from tfattn.data.split_config import TRAIN
+from tfattn.drawing.colours import SERIES
+from tfattn.drawing.figures import new_figure, short, styled, text_width
+from tfattn.preprocessing.unknown import Unknown
+
+SUMMARY = "summary.json"
+SHOWN_CLASSES = 30
+MAX_PLOTTED_CLASSES = 40
+SHOWN_VALUES = 10
+
+
+class Finding(TypedDict):
+    """The number of rows, and the locations of the first."""
+
+    rows: int
+    first: list[str]
+
+
+class UnknownValues(TypedDict):
+    """The number of unknown tokens or values, and the most frequent."""
+
+    counted: int
+    unknown: int
+    fraction: float
+    most_frequent: dict[str, int]
+
+
+class Summary(TypedDict):
+    """The summary of prepared data.
+
+    Attributes:
+        made_of: the kind of inputs.
+        rows: number of rows of each split.
+        classes: for each class, the most frequent first, the rows of each split; empty without classes.
+        tokens: statistics of tokens per row: shortest, median, mean, 95 %, longest; missing without tokens.
+        missing: by role, rows dropped because they lack a value.
+        remarks: by remark on targets, the rows.
+        left_out: training rows excluded by the limits of the preprocessing.
+        truncated: for each split, rows truncated by the preprocessing.
+        duplicates: rows with the same inputs as an earlier row.
+        conflicts: rows with the same inputs as a row with another label.
+        crossing: for each evaluation split, rows with the same inputs as a training row.
+        unknown: by field and split, unknown tokens or values.
+        unknown_remedy: remedy for many unknown tokens or values.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    made_of: Literal["texts", "columns", "images"]
+    rows: dict[str, int]
+    classes: dict[str, dict[str, int]]
+    tokens: NotRequired[dict[str, dict[str, int | float]]]
+    missing: dict[str, Finding]
+    remarks: NotRequired[dict[str, Finding]]
+    left_out: Finding
+    truncated: dict[str, Finding]
+    duplicates: Finding
+    conflicts: Finding
+    crossing: dict[str, Finding]
+    unknown: dict[str, dict[str, UnknownValues]]
+    unknown_remedy: str
+
+
+class SplitFindings(TypedDict):
+    """Statistics of the encoded rows of a split.
+
+    Attributes:
+        rows: number of rows.
+        classes: number of rows of each class.
+        left_out: rows excluded by the limits of the preprocessing.
+        truncated: rows truncated by the preprocessing.
+        unknown: by field, unknown tokens or values.
+    """
+
+    rows: int
+    classes: Counter[str]
+    left_out: Finding
+    truncated: Finding
+    unknown: dict[str, Unknown]
+
+
+def summarize(
+    splits: dict[str, SplitFindings],
+    *,
+    made_of: Literal["texts", "columns", "images"],
+    missing: dict[str, Finding],
+    remarks: dict[str, Finding],
+    duplicates: Finding,
+    conflicts: Finding,
+    crossing: dict[str, Finding],
+    lengths: dict[str, np.ndarray],
+    unknown_remedy: str,
+) -> Summary:
+    """Build the summary, for `show` and for summary.json.
+
+    Args:
+        splits: statistics of each split.
+        lengths: tokens per record of each split, or of each side of each split; empty without tokens.
+        made_of, missing, remarks, duplicates, conflicts, crossing, unknown_remedy: see `Summary`.
+    """
+    total = sum((found["classes"] for found in splits.values()), Counter())
+    return {
+        "made_of": made_of,
+        "rows": {split: found["rows"] for split, found in splits.items()},
+        "classes": {
+            name: {split: found["classes"][name] for split, found in splits.items()} for name, _ in total.most_common()
+        },
+        **({"tokens": {name: _spread(tokens) for name, tokens in lengths.items()}} if lengths else {}),
+        "missing": missing,
+        **({"remarks": remarks} if remarks else {}),
+        "left_out": splits[TRAIN]["left_out"],
+        "truncated": {split: found["truncated"] for split, found in splits.items()},
+        "duplicates": duplicates,
+        "conflicts": conflicts,
+        "crossing": crossing,
+        "unknown": _unknown({split: found["unknown"] for split, found in splits.items()}),
+        "unknown_remedy": unknown_remedy,
+    }
+
+
+def show(summary: Summary) -> None:
+    """Print a summary to the console."""
+    splits = list(summary["rows"])
+    classes = [[name, *counts.values()] for name, counts in summary["classes"].items()]
+    more = [[f"... {len(classes) - SHOWN_CLASSES} more", *[""] * len(splits)]] if len(classes) > SHOWN_CLASSES else []
+    table(
+        "Rows",
+        ["class" if classes else "", *splits],
+        [*classes[:SHOWN_CLASSES], *more, ["all", *summary["rows"].values()]],
+    )
+    if "tokens" in summary:
+        table(
+            "Tokens per row",
+            ["", *next(iter(summary["tokens"].values()))],
+            [[name, *spread.values()] for name, spread in summary["tokens"].items()],
+        )
+    if found := findings(summary):
+        rows = [[what, finding["rows"], _brief(finding["first"])] for what, finding in found.items()]
+        table("Worth a look", ["what", "rows", "such as"], rows)
+    for sentence in sentences(summary):
+        note(sentence)
+
+
+@styled
+def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
+    """Draw a stacked bar per class, by split, for the first MAX_PLOTTED_CLASSES classes.
+
+    Args:
+        classes: for each class, rows per split, in the order of the bars.
+    """
+    shown = dict(list(classes.items())[:MAX_PLOTTED_CLASSES])
+    splits = list(next(iter(shown.values())))
+    figure = new_figure(5.8 + text_width(shown), 1.4 + 0.34 * len(shown))
+    axes = figure.add_subplot()
+    left = [0] * len(shown)
+    for split, colour in zip(splits, SERIES, strict=False):
+        rows = [counts[split] for counts in shown.values()]
+        axes.barh(range(len(shown)), rows, left=left, color=colour, label=split, height=0.7)
+        left = [start + width for start, width in zip(left, rows, strict=True)]
+    for index, width in enumerate(left):
+        axes.annotate(f"{width:,}", (width, index), (4, 0), textcoords="offset points", va="center", fontsize=9)
+    axes.set_yticks(range(len(shown)), [short(name) for name in shown])
+    axes.set_ylim(len(shown) - 0.4, -0.6)  # the first on top
+    axes.margins(x=0.1)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("rows")
+    left_out = len(classes) - len(shown)
+    axes.set_title(f"Rows per class{f' ({left_out} rarer classes are not shown)' if left_out else ''}")
+    figure.legend(loc="outside upper right", ncols=len(splits))
+    return figure
+
+
+def read_summary(folder: str | Path) -> Summary:
+    """Read the summary of a prepared folder.
+
+    Raises:
+        DataError: the file or the manifest is missing or damaged.
+    """
+    files.verify(folder, SUMMARY, remedy=PREPARE_AGAIN)
+    return files.read_json(Path(folder) / SUMMARY, Summary, remedy=PREPARE_AGAIN)
+
+
+def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, UnknownValues]]:
+    """Group the unknown values by field, then by split, as JSON values."""
+    return {
+        name: {
+            split: {
+                "counted": of_split[name].counted,
+                "unknown": of_split[name].unknown,
+                "fraction": round(of_split[name].fraction, 4),
+                "most_frequent": dict(of_split[name].values.most_common(SHOWN_VALUES)),
+            }
+            for split, of_split in unknown.items()
+        }
+        for name in next(iter(unknown.values()), {})
+    }
+
+
+def _brief(locations: list[str]) -> str:
+    """Shorten locations for a table, such as `reports.csv:12, 40`."""
+    lines: dict[str, list[str]] = defaultdict(list)
+    for location in locations:
+        file, _, line = location.rpartition(":")
+        is_line = line.isdecimal()
+        lines[Path(file if is_line else location).name] += [line] if is_line else []
+    return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())
+
+
+def _spread(tokens: np.ndarray) -> dict[str, float]:
+    return {
+        "shortest": int(tokens.min()),
+        "median": round(float(np.median(tokens))),
+        "mean": round(float(tokens.mean()), 2),
+        "95 %": round(float(np.percentile(tokens, 95))),
+        "longest": int(tokens.max()),
+    }

@@ -1,0 +1,1 @@
+"""Sources: raw files read as rows."""

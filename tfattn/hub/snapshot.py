@@ -1,0 +1,55 @@
+"""The contract of models on hubs: their files in the cache of the hub's package."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+
+from tfattn.hub.addresses import Address
+
+README = "README.md"
+MAX_HEADER = 1 << 16  # of a README.md, in characters
+_LICENSE = re.compile(r"\A---\n(?:(?!---$).*\n)*?license: *(?P<license>[\w.'\"+-]+) *$", flags=re.MULTILINE)
+
+
+class Snapshot(ABC):
+    """The files of a model at one revision, in a folder of the cache.
+
+    The configuration, the tokenizer and the license are downloaded first, so that an unsupported model is refused
+    before its weights are downloaded. Weights are downloaded by `fetch_weights`.
+
+    Attributes:
+        address: the address with the revision that is read; it always has the same content.
+        path: the folder, or the file that the address names.
+    """
+
+    address: Address
+    path: Path
+
+    @abstractmethod
+    def fetch_weights(self) -> None:
+        """Download the weights if they are not in the cache, and check them.
+
+        Raises:
+            ConfigError: the repository has no weights that can be read.
+            HubError: the weights cannot be downloaded, or are damaged.
+        """
+
+    @abstractmethod
+    def names(self) -> Iterable[str]:
+        """Return the paths of all files that are read, relative to the folder, weights included."""
+
+    @property
+    def license(self) -> str | None:
+        """The license that README.md states in its header; None if there is none."""
+        readme = self.folder / README
+        if not readme.is_file():
+            return None
+        with readme.open(encoding="utf-8", errors="replace") as file:
+            match = _LICENSE.search(file.read(MAX_HEADER))
+        return match["license"].strip("'\"") if match else None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the files."""
+        return self.path if self.path.is_dir() else self.path.parent

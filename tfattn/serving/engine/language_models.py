@@ -1,0 +1,51 @@
+"""The choice of the engine of a language model: LiteRT or TensorFlow."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tfattn import console
+from tfattn.errors import ServingError
+from tfattn.litert import Engine, decoder_file
+from tfattn.serving.engine.litert_decoder import LiteRtDecoder
+from tfattn.serving.generation.description import TOKENIZE, LanguageModel
+
+SAVED_MODEL = "saved_model.pb"
+
+
+def open_language_model(
+    folder: Path, *, engine: Engine, saved_model: Callable[[], LanguageModel], num_threads: int
+) -> LanguageModel:
+    """Load the language model of a version.
+
+    Args:
+        folder: the version's folder.
+        engine: "auto" uses LiteRT if the version has a LiteRT file that can be used, else TensorFlow.
+        saved_model: loads the SavedModel; called only if it is needed.
+        num_threads: the threads of a step of LiteRT.
+
+    Raises:
+        ServingError: the chosen engine cannot load the model.
+    """
+    has_saved_model = (folder / SAVED_MODEL).is_file()
+    if engine == "tensorflow" or (engine == "auto" and decoder_file.find(folder) is None):
+        return saved_model()
+    try:
+        return LiteRtDecoder(folder, num_threads=num_threads, tokenize=_tokenizing(saved_model, has_saved_model))
+    except ServingError as error:
+        if engine == "litert" or not has_saved_model:
+            raise
+        console.note(f"the SavedModel is used instead of LiteRT: {error}")
+        return saved_model()
+
+
+def _tokenizing(saved_model: Callable[[], LanguageModel], has_saved_model: bool) -> Callable[..., Any] | None:
+    """Return a function that tokenizes with the SavedModel, which is loaded on its first call."""
+    loaded: list[LanguageModel] = []
+
+    def tokenize(inputs: dict[str, Any]) -> dict[str, Any]:
+        if not loaded:
+            loaded.append(saved_model())
+        return loaded[0].run(TOKENIZE, inputs)
+
+    return tokenize if has_saved_model else None

@@ -1,0 +1,1 @@
+"""Models as other programs read them: folders of Hugging Face and GGUF files."""
