@@ -1,8 +1,7 @@
 """A training session: a run from its last checkpoint to its end.
 
 A validation follows each epoch, or every so many steps. All decisions depend on the history alone, and checkpoints
-contain
-the complete state: a run that was killed at any moment resumes with the same result.
+contain the complete state: a run that was killed at any moment resumes with the same result.
 """
 
 import math
