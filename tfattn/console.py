@@ -4,10 +4,11 @@ Standard output has results only (predictions, configurations, schemas), so that
 """
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from rich import filesize
+from rich import box, filesize
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -22,6 +23,8 @@ from rich.progress import (
 from rich.table import Table
 
 Item = TypeVar("Item")
+
+MAX_WIDTH = 200  # of a table in a file or a pipe
 
 console = Console(stderr=True, highlight=False)
 
@@ -41,16 +44,29 @@ def silenced(is_silent: bool = True) -> Iterator[None]:
         console.quiet = before
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table; numbers are right-aligned."""
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, is_result: bool = False) -> None:
+    """Print a table; numbers are right-aligned.
+
+    Args:
+        title: the title.
+        columns: the headers of the columns.
+        rows: the cells.
+        is_result: whether the table is the result of the command, for standard output; words are not broken.
+    """
     rows = [list(row) for row in rows]
     shown = Table(title=title, title_justify="left", title_style="bold")
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], (int, float)) for row in rows)
-        shown.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        style = {"no_wrap": True} if is_result else {"overflow": "fold"}
+        shown.add_column(column, justify="right" if numeric else "left", **style)
     for row in rows:
         shown.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row))
-    console.print(shown, markup=False)
+    if is_result:
+        shown.box = box.SIMPLE
+        width = None if sys.stdout.isatty() else MAX_WIDTH
+        Console(file=sys.stdout, highlight=False, width=width).print(shown, markup=False)
+    else:
+        console.print(shown, markup=False)
 
 
 @contextlib.contextmanager

@@ -182,7 +182,8 @@ def _measure(run: Run, ensemble: TrainedEnsemble) -> Metrics | None:
 
 def _train(member: Member, runtime: Runtime) -> None:
     outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*", f"{ADAPTER}/*")
-    with member.stage_log.stage("train", outputs=outputs) as needed, report_out_of_memory():
+    facts = {"outputs": outputs, "prepared": member.prepared.name}
+    with member.stage_log.stage("train", **facts) as needed, report_out_of_memory():
         if not needed:
             return
         task, train, validation = training_parts(member, runtime)

@@ -126,18 +126,29 @@ def evaluate(
 
 @app.command()
 def compare(
-    comparison: Annotated[
-        str, typer.Argument(help="A comparison file, such as package://configs/comparisons/normalization.yaml.")
+    compared: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COMPARISON | RUN RUN ...",
+            help="A comparison file, such as package://configs/comparisons/normalization.yaml; or at least two runs: "
+            "their folders, such as runs/NAME/ID.",
+        ),
     ],
+    output: Annotated[
+        Path | None, typer.Option("--output", help="With runs: the folder of the page; by default comparisons/ID-ID.")
+    ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the comparison, such as seeds=1."),
     ] = None,
     plugin: Plugins = None,
 ) -> None:
-    """Run variants of a pipeline with several seeds: a table, and curves of loss and gradients."""
+    """Compare finished runs, or run variants of a pipeline with several seeds: a table, and curves."""
     loading.register(plugin)
-    loading.with_tensorflow("tfattn.comparing").compare(comparison, set)
+    if len(compared) > 1 or Path(compared[0]).is_dir():
+        loading.with_tensorflow("tfattn.evaluation.run_comparison").compare_runs(compared, output)
+    else:
+        loading.with_tensorflow("tfattn.comparing").compare(compared[0], set)
 
 
 @app.command()

@@ -54,10 +54,10 @@ def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path) -> 
     """Write `report.html`, `plots/*.svg`, and `comparison.json` with all outcomes; print the table of results."""
     by_variant = {name: [outcome for outcome in outcomes if outcome.variant == name] for name in comparison.variants}
     files.write_json(folder / "comparison.json", [asdict(outcome) for outcome in outcomes])
-    loss, gradients = _curves(by_variant, "loss"), _gradients(by_variant)
+    loss, gradients = curves(by_variant, "loss"), _gradients(by_variant)
     pictures = [Picture("loss", svg(loss), "the training loss by step, a line for each variant")]
     if any("validation_loss" in line for outcome in outcomes for line in outcome.history):
-        validation = _curves(by_variant, "validation_loss")
+        validation = curves(by_variant, "validation_loss")
         pictures.append(Picture("validation_loss", svg(validation), "the validation loss by step"))
     results = _table(comparison, by_variant)
     sections = [
@@ -137,7 +137,7 @@ def _diverged(runs: Sequence[Outcome]) -> bool:
 
 
 @styled
-def _curves(by_variant: dict[str, list[Outcome]], name: str) -> Figure:
+def curves(by_variant: dict[str, list[Outcome]], name: str) -> Figure:
     """Plot a value of the histories by step, as the mean over the seeds per variant."""
     figure = new_figure(7.2, 3.6)
     axes = figure.add_subplot()

@@ -7,7 +7,7 @@ Files are written to a hidden staging folder next to the target, synced to the d
 from pathlib import Path
 
 from tfattn.files.compressed import CompressedPath, unpacked
-from tfattn.files.locks import disk_errors, lock, remove_leftovers
+from tfattn.files.locks import disk_errors, is_locked, lock, remove_leftovers
 from tfattn.files.manifests import (
     MANIFEST,
     PRODUCER,
@@ -56,6 +56,7 @@ __all__ = [
     "digest",
     "disk_errors",
     "find_shipped",
+    "is_locked",
     "lock",
     "manifest_text",
     "matching",

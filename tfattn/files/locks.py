@@ -63,6 +63,19 @@ def lock(folder: str | Path, *, wait: bool = False) -> Iterator[None]:
         yield
 
 
+def is_locked(folder: str | Path) -> bool:
+    """Return whether another process holds the lock of a folder."""
+    file = _lock_file(Path(folder))
+    if not file.exists():
+        return False
+    with file.open("a+") as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
 @contextlib.contextmanager
 def staging_folder(target: Path) -> Iterator[Path]:
     """Create a hidden folder next to a target, and remove it with its content when the block ends."""

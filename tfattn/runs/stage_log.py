@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 from tfattn import files
 from tfattn.config.checksum import checksummed, has_valid_checksum
@@ -20,10 +20,33 @@ class StageRecord(files.Manifest):
     Attributes:
         inputs: the digest of all inputs of the stage.
         seconds: the duration.
+        prepared: of training, the id of the prepared data.
     """
 
     inputs: str
     seconds: float
+    prepared: NotRequired[str]
+
+
+def stage_file(folder: Path, stage: str) -> Path:
+    """Return the path of the record of a stage of a run or of a member."""
+    return folder / "stages" / f"{stage}.json"
+
+
+def read_stage(folder: Path, stage: str) -> StageRecord | None:
+    """Read the record of a stage; None if the stage has not finished, or its record is damaged."""
+    with contextlib.suppress(DataError):
+        return files.read_manifest_file(stage_file(folder, stage), StageRecord)
+    return None
+
+
+def update_stage(folder: Path, stage: str) -> None:
+    """Record that outputs of a finished stage were removed, or replaced on purpose."""
+    record = read_stage(folder, stage)
+    if record is not None:
+        paths = [folder / name for name in record["files"] if (folder / name).is_file()]
+        facts = {name: record[name] for name in ("inputs", "seconds", "prepared") if name in record}
+        files.write_text(stage_file(folder, stage), files.manifest_text(folder, paths, **facts))
 
 
 class StageLog:
@@ -48,7 +71,7 @@ class StageLog:
 
     @contextlib.contextmanager
     def stage(
-        self, name: str, *, force: bool = False, inputs: Any = None, outputs: Sequence[str] = ()
+        self, name: str, *, force: bool = False, inputs: Any = None, outputs: Sequence[str] = (), **facts: Any
     ) -> Iterator[bool]:
         """Yield whether the stage has to run; record it as done when the block ends without an exception.
 
@@ -57,6 +80,7 @@ class StageLog:
             force: whether to run it even if it is done.
             inputs: inputs in addition to the id of the run or member.
             outputs: patterns of the files that the stage writes; if a file is damaged, the stage is not done.
+            facts: additional facts for the record.
         """
         needed = force or not self.is_done(name, inputs=inputs)
         if not (needed and self._writes):
@@ -67,16 +91,15 @@ class StageLog:
             return
         with files.lock(self.folder):
             announce(name, self.folder, needed=needed)
-            self._path(name).unlink(missing_ok=True)
+            stage_file(self.folder, name).unlink(missing_ok=True)
             self.write_config()
             started = time.monotonic()
             yield True
             seconds = round(time.monotonic() - started, 1)
             written = [path for pattern in outputs for path in self.folder.glob(pattern) if path.is_file()]
             digest = self.digest(inputs)
-            files.write_text(
-                self._path(name), files.manifest_text(self.folder, written, inputs=digest, seconds=seconds)
-            )
+            record = files.manifest_text(self.folder, written, inputs=digest, seconds=seconds, **facts)
+            files.write_text(stage_file(self.folder, name), record)
             self._checked[name, digest] = True
 
     def is_done(self, stage: str, *, inputs: Any = None) -> bool:
@@ -92,7 +115,7 @@ class StageLog:
             return
         self._checked.clear()
         with files.lock(self.folder):
-            self._path(stage).unlink(missing_ok=True)
+            stage_file(self.folder, stage).unlink(missing_ok=True)
             for name in names:
                 if (self.folder / name).exists():
                     files.remove_folder(self.folder / name)
@@ -113,7 +136,7 @@ class StageLog:
         return self.folder / "config.yaml"
 
     def _is_intact(self, stage: str, digest: str) -> bool:
-        record = self._path(stage)
+        record = stage_file(self.folder, stage)
         if not record.exists():
             return False
         try:
@@ -131,9 +154,6 @@ class StageLog:
             note(f"written again, because of damage: {self._config_file}")
             with files.lock(self.folder):
                 self.write_config()
-
-    def _path(self, stage: str) -> Path:
-        return self.folder / "stages" / f"{stage}.json"
 
 
 def announce(stage: str, folder: Path, *, needed: bool) -> None:

@@ -19,7 +19,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NotRequired, TypeVar
 
 from pydantic import ConfigDict
 from safetensors.numpy import load_file, save_file
@@ -49,6 +49,7 @@ class State(TypedDict):
 
     step: int
     best: Best | None
+    finished: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,14 @@ class Checkpoint:
         return files.read_json(self.folder / STATE, shape)
 
     @property
+    def chosen_group(self) -> str:
+        """The group that evaluation and exports load: the averages of the weights if there are any."""
+        return "averages" if self.holds("averages") else "weights"
+
+    @property
     def fingerprint(self) -> str:
-        """The SHA-256 of the manifest, which identifies the weights."""
-        return files.sha256(self.folder / files.MANIFEST)
+        """The SHA-256 of the file that evaluation and exports load."""
+        return files.read_manifest(self.folder)["files"][f"{self.chosen_group}.safetensors"]["sha256"]
 
     def holds(self, group: str) -> bool:
         """Return whether the checkpoint has tensors of a group."""
@@ -169,6 +175,31 @@ class Checkpoints:
             _verify(folder)
             assign(variables, load_file(folder / "weights.safetensors"), where=str(folder))
 
+    def unused(self) -> list[Path]:
+        """List the files and folders of a finished run that neither evaluation nor an export reads.
+
+        These are the states of the optimizer, and all weights except the best. A run that is not finished needs all of
+        its files, and the list is empty.
+        """
+        newest = self.newest()
+        if newest is None or not newest.state.get("finished"):
+            return []
+        best = self.best()
+        kept = {newest.folder / STATE, best.folder / STATE, best.folder / f"{best.chosen_group}.safetensors"}
+        found = [folder for folder in self._folders() if folder not in (newest.folder, best.folder)]
+        for folder in {newest.folder, best.folder}:
+            found += [path for path in folder.iterdir() if path.name != files.MANIFEST and path not in kept]
+        return sorted(found)
+
+    def remove_unused(self) -> None:
+        """Remove what `unused` lists; the checkpoints that remain are valid at every moment."""
+        unused = self.unused()
+        for folder in {path.parent for path in unused} - {self.folder}:
+            kept = (path for path in folder.iterdir() if path.name != files.MANIFEST and path not in unused)
+            files.write_text(folder / files.MANIFEST, files.manifest_text(folder, kept))
+        for path in unused:
+            files.remove_folder(path) if path.is_dir() else path.unlink()
+
     def _folders(self) -> list[Path]:
         return sorted(self.folder.glob("step-*"))
 
@@ -204,7 +235,7 @@ def load_weights(task: Task, folder: str | Path) -> Checkpoint:
     """
     checkpoints = Checkpoints(folder)
     best = checkpoints.best()
-    best.restore("averages" if best.holds("averages") else "weights", trained(task))
+    best.restore(best.chosen_group, trained(task))
     checkpoints.restore_frozen(frozen(task))
     return best
 

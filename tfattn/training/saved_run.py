@@ -51,9 +51,10 @@ class SavedRun:
         newest = self.checkpoints.newest()
         if newest:
             self._check_identity(newest)
-            for group, variables in self.tensors.items():
-                newest.restore(group, variables)
             position = newest.read(Position)
+            for group, variables in self.tensors.items():
+                if newest.holds(group) or not position.finished:  # `tfattn clean` removes tensors of finished runs
+                    newest.restore(group, variables)
             self.write_history(position.history)
             if self.runtime.is_chief:
                 note(f"resumes at step {position.counters.step} of {total_steps}")
