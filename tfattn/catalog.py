@@ -236,6 +236,7 @@ SECTIONS: dict[str, str] = {
     "runtime": "tfattn.training.runtime:Runtime",
     "training": "tfattn.training.trainer:Trainer",
     "ensemble": "tfattn.runs.ensemble:Ensemble",
+    "search": "tfattn.runs.search:Search",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "comparison": "tfattn.runs.comparison:Comparison",
     "elmo": "tfattn.models.elmo:Elmo",

@@ -38,7 +38,7 @@ def compare(path: str | Path, overrides: Sequence[str] | None = None) -> Path:
     """
     comparison: Comparison = build(resolve_section("comparison", path, list(overrides or ())))
     # All runs are checked before the first run, which may take an hour.
-    runs = [(planned, _run_folder(comparison, planned)) for planned in comparison]
+    runs = [(planned, run_folder(comparison.pipeline, planned.overrides)) for planned in comparison]
     folder = Path(comparison.runs_folder) / comparison.name / "comparison"
     outcomes = []
     for number, (planned, run) in enumerate(runs, start=1):
@@ -50,20 +50,39 @@ def compare(path: str | Path, overrides: Sequence[str] | None = None) -> Path:
     return folder
 
 
-def _run_folder(comparison: Comparison, planned: PlannedRun) -> Path:
-    """Return the folder of a run."""
-    config = resolve(comparison.pipeline, planned.overrides)
+def run_folder(pipeline: str | Path, overrides: Sequence[str]) -> Path:
+    """Check a variant of a pipeline, and return the folder of its run."""
+    config = resolve(pipeline, overrides)
     return Run(config, fingerprints=compute_fingerprints(config, check(config)), runtime=Runtime()).folder
 
 
-def _outcome(planned: PlannedRun, comparison: Comparison, run: Path, *, log: Path) -> Outcome:
-    """Train and evaluate in a separate process, with its own devices and memory."""
+def start_stage(stage: str, pipeline: str | Path, overrides: Sequence[str], *, log: Path) -> subprocess.Popen[bytes]:
+    """Start a stage of a variant of a pipeline in a separate process, with its own devices and memory.
+
+    Args:
+        stage: the command, such as "evaluate".
+        pipeline: the pipeline file.
+        overrides: `key=value` for each changed key.
+        log: the file for the output of the process.
+    """
     plugins = [word for plugin in registry.PLUGINS for word in ("--plugin", plugin)]
-    options = [word for override in planned.overrides for word in ("--set", override)]
-    command = [sys.executable, "-m", "tfattn", "evaluate", comparison.pipeline, *options, *plugins]
+    options = [word for override in overrides for word in ("--set", override)]
+    command = [sys.executable, "-m", "tfattn", stage, str(pipeline), *options, *plugins]
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as output:
-        status = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
+        return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+
+
+def failure(log: Path, status: int) -> str:
+    """Return the error message in the log of a process that has failed."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    error = next((line for line in reversed(lines) if "error: " in line), "")
+    return error.partition("error: ")[2] or f"exit status {status}"
+
+
+def _outcome(planned: PlannedRun, comparison: Comparison, run: Path, *, log: Path) -> Outcome:
+    """Train and evaluate in a separate process."""
+    status = start_stage("evaluate", comparison.pipeline, planned.overrides, log=log).wait()
     outcome = {"variant": planned.variant, "seed": planned.seed, "metric": comparison.metric}
     if status == 0:
         metrics = files.read_json(run / "metrics.json", dict[str, int | float])
@@ -74,18 +93,19 @@ def _outcome(planned: PlannedRun, comparison: Comparison, run: Path, *, log: Pat
                 expected=f"one of {', '.join(sorted(metrics))}",
                 received=comparison.metric,
             )
-        return Outcome(**outcome, value=metrics[comparison.metric], history=_history(run))
-    error = next((line for line in reversed(log.read_text(encoding="utf-8").splitlines()) if "error: " in line), "")
+        return Outcome(**outcome, value=metrics[comparison.metric], history=read_history(run))
+    error = failure(log, status)
     if NOT_FINITE in error:
-        return Outcome(**outcome, value=None, history=_history(run))
+        return Outcome(**outcome, value=None, history=read_history(run))
     raise TrainingError(
         "a run of the comparison has failed",
         where=f"{planned.variant}, seed {planned.seed}",
-        received=error.partition("error: ")[2] or f"exit status {status}",
+        received=error,
         remedy=f"See {log} for its output.",
     )
 
 
-def _history(run: Path) -> list[dict[str, Any]]:
+def read_history(run: Path) -> list[dict[str, Any]]:
+    """Read the lines of the history of a run; none before the first validation."""
     path = run / "history.jsonl"
     return files.read_json_lines(path, dict[str, int | float]) if path.exists() else []

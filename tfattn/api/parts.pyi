@@ -885,6 +885,15 @@ class Parts:
         folds: int | None = ...,
     ) -> dict[str, Any]:
         """Several models of one configuration, whose mean scores are the predictions of evaluation and export."""
+    def search(
+        self,
+        *,
+        ranges: Mapping[str, Mapping[str, Any] | list[Any]] | None = ...,
+        trials: int = ...,
+        test: float = ...,
+        pruning: bool = ...,
+    ) -> dict[str, Any]:
+        """Ranges of settings for `tfattn search`."""
     def early_stopping(
         self,
         *,

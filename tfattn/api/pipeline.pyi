@@ -20,6 +20,7 @@ class Pipeline(Mapping[str, Any]):
         export: Mapping[str, Any] = ...,
         runtime: Mapping[str, Any] = ...,
         ensemble: Mapping[str, Any] | None = ...,
+        search: Mapping[str, Any] | None = ...,
         seed: int = ...,
         runs_folder: str = ...,
     ) -> None: ...

@@ -24,6 +24,7 @@ class Pipeline:
         task: the task on top of the model: head, loss, metrics.
         training: the training loop: optimizer, schedule, length.
         ensemble: the number of models to train, and the rows of each; null trains a single model.
+        search: the ranges of `tfattn search`, which other commands ignore.
         evaluation: the options of the evaluation.
         export: the folder and options of the SavedModel.
         runtime: devices and precision.
@@ -40,5 +41,6 @@ class Pipeline:
     export: Section("export")
     runtime: Section("runtime")
     ensemble: Section("ensemble") | None = None
+    search: Section("search") | None = None
     seed: Seed = 7
     runs_folder: str = "runs"
