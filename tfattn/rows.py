@@ -87,3 +87,9 @@ def nearest_rows(queries: np.ndarray, rows: np.ndarray, k: int) -> tuple[np.ndar
         best, found = np.take_along_axis(best, order, axis=1), np.take_along_axis(found, order, axis=1)
         indices[first : first + len(block)], scores[first : first + len(block)] = found, best
     return indices, scores
+
+
+def normalized(vectors: np.ndarray) -> np.ndarray:
+    """Scale vectors to length 1, (..., D); zero vectors stay."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)

@@ -28,7 +28,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops.contrastive import cosent, cosines, in_batch_negatives
 from tfattn.tasks.number_metrics import number_metrics, spearman
-from tfattn.tasks.retrieval_metrics import GAIN, RETRIEVAL_METRICS, mean_scores, retrieval
+from tfattn.tasks.retrieval_metrics import GAIN, RETRIEVAL_METRICS, Retrieval
 from tfattn.tasks.row_task import Pooling
 from tfattn.tasks.task import Task
 from tfattn.tasks.text_backbone import TextBackbone
@@ -178,11 +178,11 @@ class Embedding(Task):
         return {**vectors, TEXT_HASHES: batch[TEXT_HASHES]}
 
     def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
-        """Compute the correlations of cosines with scores, or the metrics of `retrieval`; none for single texts."""
+        """Compute the correlations of cosines with scores, or the metrics of Retrieval; none for single texts."""
         if self.scored:
             true, found = rows["true"], rows["cosines"]
             return {"pearson": number_metrics(true, found)["pearson"], "spearman": spearman(true, found)}
-        return mean_scores(retrieval(rows[EMBEDDING], rows[TEXT_HASHES])) if self.metric_names else {}
+        return Retrieval.of(rows[EMBEDDING], rows[TEXT_HASHES]).metrics if self.metric_names else {}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return self.backbone.depth_groups()

@@ -1,11 +1,11 @@
 """Metrics of retrieval: whether the right documents are among the first."""
 
-import math
-from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from tfattn.rows import nearest_rows
+from tfattn.rows import nearest_rows, normalized
 
 CUTOFFS = (1, 5, 10)
 RECALL, RANK, GAIN = "recall_at", "mrr_at_10", "ndcg_at_10"
@@ -47,30 +47,6 @@ def retrieval_scores(ranked: np.ndarray, relevant: np.ndarray) -> dict[str, np.n
     }
 
 
-def mean_scores(scores: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Average the scores (Q,) of each metric."""
-    return {name: math.fsum(values) / len(values) for name, values in scores.items()}
-
-
-def retrieval(vectors: np.ndarray, hashes: np.ndarray) -> dict[str, np.ndarray]:
-    """Rank the texts of all rows other than anchors by their similarity to each anchor.
-
-    Equal texts are one anchor, or one document.
-
-    Args:
-        vectors: (n, N, D) float32, of the anchor, the positive text and hard negatives of n rows.
-        hashes: (n, N, 2) int, equal for equal texts.
-
-    Returns:
-        the `retrieval_scores` of each distinct anchor.
-    """
-    anchors, documents = Texts(hashes[:, 0]), Texts(hashes[:, 1:].reshape(-1, 2))
-    queries = normalized(vectors[:, 0][anchors.firsts])
-    corpus = normalized(vectors[:, 1:].reshape(-1, vectors.shape[-1])[documents.firsts])
-    ranked, _ = nearest_rows(queries, corpus, NUM_RANKED)
-    return retrieval_scores(ranked, relevant_pairs(anchors, documents))
-
-
 class Texts:
     """Distinct texts among n texts.
 
@@ -87,13 +63,45 @@ class Texts:
         self.firsts, self.numbers = firsts, numbers.reshape(-1)
 
 
-def relevant_pairs(anchors: Texts, documents: Texts) -> np.ndarray:
-    """Return the distinct pairs (P, 2) of an anchor and its positive text; documents are row by row."""
-    per_row = len(documents.numbers) // len(anchors.numbers)
-    return np.unique(np.stack([anchors.numbers, documents.numbers[::per_row]], axis=1), axis=0)
+@dataclass(frozen=True)
+class Retrieval:
+    """A ranking of the texts of all rows other than anchors, for each anchor. Equal texts count once.
 
+    Attributes:
+        anchors: the anchors of n rows, Q distinct texts.
+        documents: the other texts of the rows, row by row, the positive text first.
+        ranked: (Q, K) int, the numbers of the distinct documents of each query, best first.
+    """
 
-def normalized(vectors: np.ndarray) -> np.ndarray:
-    """Scale vectors to length 1, (..., D); zero vectors stay."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
+    anchors: Texts
+    documents: Texts
+    ranked: np.ndarray
+
+    @classmethod
+    def of(cls, vectors: np.ndarray, hashes: np.ndarray) -> "Retrieval":
+        """Rank by cosine similarity.
+
+        Args:
+            vectors: (n, N, D) float32, of the anchor, the positive text and hard negatives of n rows.
+            hashes: (n, N, 2) int, equal for equal texts.
+        """
+        anchors, documents = Texts(hashes[:, 0]), Texts(hashes[:, 1:].reshape(-1, 2))
+        queries = normalized(vectors[:, 0][anchors.firsts])
+        corpus = normalized(vectors[:, 1:].reshape(-1, vectors.shape[-1])[documents.firsts])
+        return cls(anchors, documents, nearest_rows(queries, corpus, NUM_RANKED)[0])
+
+    @cached_property
+    def relevant(self) -> np.ndarray:
+        """The distinct pairs (P, 2) of a query and its positive document."""
+        per_row = len(self.documents.numbers) // len(self.anchors.numbers)
+        return np.unique(np.stack([self.anchors.numbers, self.documents.numbers[::per_row]], axis=1), axis=0)
+
+    @cached_property
+    def scores(self) -> dict[str, np.ndarray]:
+        """The `retrieval_scores` of each query."""
+        return retrieval_scores(self.ranked, self.relevant)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The means of the scores."""
+        return {name: float(values.mean()) for name, values in self.scores.items()}

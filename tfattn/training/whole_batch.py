@@ -14,6 +14,8 @@ import tensorflow as tf
 
 from tfattn.tasks.task import Task
 
+ROWS = 16  # that several processes gather at a time
+
 
 def loss_sums(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> tuple[tf.Tensor, tf.Tensor]:
     """Sum loss * weight of each term. Call it inside each replica.
@@ -37,12 +39,11 @@ def loss_sums(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) 
         return sums, sums
     count = tf.shape(next(iter(own.values())))[0]
     first = tf.cast(replica.replica_id_in_sync_group, tf.int32) * count
-    # Copied, because a collective needs the device of its inputs.
-    gathered = replica.all_gather([tf.identity(tf.stop_gradient(value)) for value in own.values()], axis=0)
-    whole = {
-        name: tf.concat([rows[:first], value, rows[first + count :]], axis=0)
-        for (name, value), rows in zip(own.items(), gathered, strict=True)
-    }
+    whole = {}
+    for name, value in own.items():
+        # Copied, because a collective needs the device of its inputs.
+        rows = _all_gather(tf.identity(tf.stop_gradient(value)), replica)
+        whole[name] = tf.concat([rows[:first], value, rows[first + count :]], axis=0)
     terms, weights = task.loss_terms(whole, whole), task.loss_weights(whole)
     weighted = [terms[name] * weights[name] for name in task.loss_names]
     own_sums = tf.stack([tf.reduce_sum(values[first : first + count]) for values in weighted])
@@ -52,6 +53,27 @@ def loss_sums(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) 
 def shared_rows(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> dict[str, tf.Tensor]:
     """Return the outputs and batch features of `Task.whole_batch`, (n, ...) each."""
     return {name: tf.convert_to_tensor(outputs[name] if name in outputs else batch[name]) for name in task.whole_batch}
+
+
+def _all_gather(rows: tf.Tensor, replica: tf.distribute.ReplicaContext) -> tf.Tensor:
+    """Concatenate the rows (n, ...) of all replicas: (replicas * n, ...)."""
+    if not isinstance(replica.strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return replica.all_gather(rows, axis=0)
+    # Between processes the shape of a collective must be the same in every step of a loop.
+    count, shape = tf.shape(rows)[0], rows.shape[1:]
+    parts = -(-count // ROWS)
+    padded = tf.pad(rows, [[0, parts * ROWS - count], *[[0, 0]] * len(shape)])
+    padded = tf.ensure_shape(tf.reshape(padded, [parts, ROWS, *shape]), [None, ROWS, *shape])
+    gathered = tf.TensorArray(rows.dtype, size=parts, element_shape=[replica.num_replicas_in_sync * ROWS, *shape])
+    _, gathered = tf.while_loop(
+        lambda number, _: number < parts,
+        lambda number, found: (number + 1, found.write(number, replica.all_gather(padded[number], axis=0))),
+        (tf.constant(0), gathered),
+        parallel_iterations=1,
+    )
+    found = tf.reshape(gathered.stack(), [parts, -1, ROWS, *shape])
+    found = tf.reshape(tf.transpose(found, [1, 0, 2, *range(3, 3 + len(shape))]), [-1, parts * ROWS, *shape])
+    return tf.reshape(found[:, :count], [-1, *shape])
 
 
 def _sums(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> tf.Tensor:
