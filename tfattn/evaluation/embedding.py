@@ -105,7 +105,11 @@ def _report_of_single_texts(task: Embedding, predictions: SplitPredictions) -> T
         metrics={"mean_cosine": mean},
         predictions=predictions.rows,
         headline=Headline(
-            metric=f"{mean:.3f}", sentence=f"The mean cosine of two texts is {mean:.3f}.", warnings=[], remarks=[words]
+            metric=f"{mean:.3f}",
+            sentence=f"The mean cosine of two texts is {mean:.3f}.",
+            warnings=[],
+            remarks=[words],
+            facts={"dimensions": f"{task.dimensions[0]:,}"},
         ),
         sections=[],
         unit="text",

@@ -14,8 +14,8 @@ from tfattn.export.saved_model import export
 from tfattn.export.section import Export
 from tfattn.models.bert import Bert
 from tfattn.preprocessing.wordpiece import WordPiece
-from tfattn.search.text_encoder import ExportedEncoder
-from tfattn.search.text_index import Document, TextIndex
+from tfattn.retrieval.text_encoder import ExportedEncoder
+from tfattn.retrieval.text_index import Document, TextIndex
 from tfattn.tasks.embedding import Embedding
 from tfattn.trained.ensemble import TrainedEnsemble
 
@@ -109,6 +109,7 @@ def test_an_export_of_another_task_is_refused(exports, tmp_path):
     shutil.copytree(exports / "one", tmp_path / "one")
     (card,) = (tmp_path / "one").glob("*/assets.extra/card.json")
     files.write_json(card, {**json.loads(card.read_text()), "task": "classification"})
+    files.write_manifest(card.parents[1], model="one", made_of="")
     with pytest.raises(ServingError, match="returns no vectors of texts: expected an export of the task embedding"):
         ExportedEncoder(tmp_path / "one")
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from tfattn import console, files
 from tfattn.errors import ConfigError, DataError
+from tfattn.retrieval.text_encoder import ExportedEncoder
 from tfattn.rows import nearest_rows
-from tfattn.search.text_encoder import ExportedEncoder
 
 VECTORS, TEXTS, OFFSETS = "vectors.npy", "texts.jsonl", "offsets.npy"
 BLOCK = 1024  # texts that are sorted by length together

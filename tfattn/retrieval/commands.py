@@ -7,7 +7,7 @@ from tfattn import console
 from tfattn.features import TEXT
 from tfattn.formats.file_formats import InputKind
 from tfattn.formats.training_file import TrainingFile
-from tfattn.search.text_index import Document, TextIndex
+from tfattn.retrieval.text_index import Document, TextIndex
 from tfattn.serving.client import input_rows
 
 

@@ -31,7 +31,7 @@ def index(
 ) -> None:
     """Encode the texts of a file, and write an index for `tfattn search`."""
     options = {"column": column, "id_column": id_column, "dimensions": dimensions, "format": format, "folder": folder}
-    loading.with_tensorflow("tfattn.search.commands").index(model, input, output, **options)
+    loading.with_tensorflow("tfattn.retrieval.commands").index(model, input, output, **options)
 
 
 @app.command()
@@ -45,6 +45,6 @@ def search(
     folder: Folder = Path("saved_models"),
 ) -> None:
     """Print the texts of an index that are most similar to a query, with their cosine similarity."""
-    loading.with_tensorflow("tfattn.search.commands").search(
+    loading.with_tensorflow("tfattn.retrieval.commands").search(
         index, query, k=k, encoder=encoder, folder=folder, print=print
     )
