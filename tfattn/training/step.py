@@ -48,6 +48,7 @@ class TrainingStep:
         sparse_embeddings: whether the gradients of embedding tables contain only the rows of the batch.
         masks: the names of the batch's padding masks, for counting tokens.
         seed: the seed of dropout.
+        batch_rows: the maximum number of rows of a batch.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class TrainingStep:
         sparse_embeddings: bool,
         masks: Sequence[str],
         seed: int,
+        batch_rows: int,
     ):
         self.task = task
         self.optimizer = optimizer
@@ -79,6 +81,8 @@ class TrainingStep:
         self.merges_rows = clip_norm is not None or not optimizer.is_linear
         self.masks = tuple(masks)
         self.seed = seed
+        # Of this replica's part of a batch or update, see `Reader.dataset`.
+        self.most_rows = -(-batch_rows // (updates * runtime.num_replicas * accumulation)) * accumulation
         self.scales_loss = runtime.precision == "float16"
         kept = {id(variable) for variable in task.weights}
         self.seed_states = [variable for variable in task.variables if id(variable) not in kept]
@@ -175,7 +179,7 @@ class TrainingStep:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(weights)
             with self._with_seeds(seeds):
-                own, total = loss_sums(self.task, self.task(batch, training=True), batch)
+                own, total = loss_sums(self.task, self.task(batch, training=True), batch, most_rows=self.most_rows)
             scaled = self._scaled(total, factors, loss_scale)
         return sums.densify(tape.gradient(scaled, weights), sparse_tables=self.sparse_embeddings), own * factors
 
@@ -194,7 +198,7 @@ class TrainingStep:
         vectors = {name: value for name, value in shared.items() if name not in part(0)[0]}
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(vectors)
-            own, total = loss_sums(self.task, vectors, shared)
+            own, total = loss_sums(self.task, vectors, shared, most_rows=self.most_rows)
             scaled = self._scaled(total, factors, loss_scale)
         upstream = {
             name: _divide(gradient, self.accumulation) for name, gradient in tape.gradient(scaled, vectors).items()

@@ -14,16 +14,18 @@ import tensorflow as tf
 
 from tfattn.tasks.task import Task
 
-ROWS = 16  # that several processes gather at a time
 
-
-def loss_sums(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> tuple[tf.Tensor, tf.Tensor]:
+def loss_sums(
+    task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any], *, most_rows: int | None = None
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Sum loss * weight of each term. Call it inside each replica.
 
     Args:
         task: the task of the loss.
         outputs: the outputs of the task for this replica's rows.
         batch: this replica's rows.
+        most_rows: the maximum number of rows of a replica, for steps in a loop: between processes, a collective must
+            have the same shape in every step.
 
     Returns:
         the sums over this replica's rows, (terms,), and the sums to differentiate, (terms,): the same, or for a task
@@ -42,7 +44,7 @@ def loss_sums(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) 
     whole = {}
     for name, value in own.items():
         # Copied, because a collective needs the device of its inputs.
-        rows = _all_gather(tf.identity(tf.stop_gradient(value)), replica)
+        rows = _all_gather(tf.identity(tf.stop_gradient(value)), most_rows, replica)
         whole[name] = tf.concat([rows[:first], value, rows[first + count :]], axis=0)
     terms, weights = task.loss_terms(whole, whole), task.loss_weights(whole)
     weighted = [terms[name] * weights[name] for name in task.loss_names]
@@ -55,25 +57,14 @@ def shared_rows(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]
     return {name: tf.convert_to_tensor(outputs[name] if name in outputs else batch[name]) for name in task.whole_batch}
 
 
-def _all_gather(rows: tf.Tensor, replica: tf.distribute.ReplicaContext) -> tf.Tensor:
+def _all_gather(rows: tf.Tensor, most_rows: int | None, replica: tf.distribute.ReplicaContext) -> tf.Tensor:
     """Concatenate the rows (n, ...) of all replicas: (replicas * n, ...)."""
-    if not isinstance(replica.strategy, tf.distribute.MultiWorkerMirroredStrategy):
+    if most_rows is None:
         return replica.all_gather(rows, axis=0)
-    # Between processes the shape of a collective must be the same in every step of a loop.
     count, shape = tf.shape(rows)[0], rows.shape[1:]
-    parts = -(-count // ROWS)
-    padded = tf.pad(rows, [[0, parts * ROWS - count], *[[0, 0]] * len(shape)])
-    padded = tf.ensure_shape(tf.reshape(padded, [parts, ROWS, *shape]), [None, ROWS, *shape])
-    gathered = tf.TensorArray(rows.dtype, size=parts, element_shape=[replica.num_replicas_in_sync * ROWS, *shape])
-    _, gathered = tf.while_loop(
-        lambda number, _: number < parts,
-        lambda number, found: (number + 1, found.write(number, replica.all_gather(padded[number], axis=0))),
-        (tf.constant(0), gathered),
-        parallel_iterations=1,
-    )
-    found = tf.reshape(gathered.stack(), [parts, -1, ROWS, *shape])
-    found = tf.reshape(tf.transpose(found, [1, 0, 2, *range(3, 3 + len(shape))]), [-1, parts * ROWS, *shape])
-    return tf.reshape(found[:, :count], [-1, *shape])
+    padded = tf.pad(rows, [[0, most_rows - count], *[[0, 0]] * len(shape)])
+    gathered = replica.all_gather(tf.ensure_shape(padded, [most_rows, *shape]), axis=0)
+    return tf.reshape(tf.reshape(gathered, [-1, most_rows, *shape])[:, :count], [-1, *shape])
 
 
 def _sums(task: Task, outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> tf.Tensor:
