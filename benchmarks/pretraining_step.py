@@ -43,7 +43,7 @@ def seconds(name: str, features: Path, rounds: int | str = ROUNDS) -> float:
         features: an .npz of a batch.
         rounds: the number of steps, after a first step that is not counted.
     """
-    rounds = int(rounds)
+    rounds, batch = int(rounds), dict(np.load(features))
     runtime = Runtime(logical_devices="cores").start()
     with runtime.scope():
         task = TASKS[name]()
@@ -58,15 +58,15 @@ def seconds(name: str, features: Path, rounds: int | str = ROUNDS) -> float:
         averaging=None,
         total_steps=1 + rounds,
         accumulation=1,
+        updates=1,
         clip_norm=1.0,
         sparse_embeddings=False,
         masks=(PADDING_MASK,),
         seed=7,
+        batch_rows=len(batch[WEIGHTS]),
     )
     loop, counters, times = TrainingLoop(step, runtime), Counters(), []
-    batches = iter(
-        tf.data.Dataset.from_tensor_slices(divide_rows(dict(np.load(features)), runtime.num_replicas)).repeat()
-    )
+    batches = iter(tf.data.Dataset.from_tensor_slices(divide_rows(batch, runtime.num_replicas)).repeat())
     for _ in range(1 + rounds):
         started = time.perf_counter()
         counters = loop(batches, counters, limit=1, stop=False).counters

@@ -1,9 +1,9 @@
-"""Joining of rows of unequal width, with padding values."""
+"""Joining of rows of unequal width, with padding values; the nearest rows."""
 
 import numpy as np
 import pytest
 
-from tfattn.rows import evenly_spaced, joined_rows, widened
+from tfattn.rows import evenly_spaced, joined_rows, nearest_rows, normalized, widened
 
 
 @pytest.mark.parametrize(("count", "limit", "expected"), [(9, 3, [0, 4, 8]), (2, 5, [0, 1]), (0, 3, []), (5, 1, [0])])
@@ -30,3 +30,19 @@ def test_rows_of_full_width_are_unchanged():
     assert widened(rows, [3]) is rows
     assert widened(np.zeros((2, 3, 4)), [5]).shape == (2, 5, 4)
     assert joined_rows([np.arange(2), np.arange(3)]).tolist() == [0, 1, 0, 1, 2]
+
+
+def test_the_nearest_rows_of_blocks_equal_those_of_all_rows(monkeypatch):
+    monkeypatch.setattr("tfattn.rows.BLOCK_ROWS", 7)
+    monkeypatch.setattr("tfattn.rows.BLOCK_QUERIES", 2)
+    draw = np.random.default_rng(4)
+    queries, rows = draw.normal(size=(5, 3)).astype("float32"), draw.normal(size=(31, 3)).astype("float32")
+    found, scores = nearest_rows(queries, rows, 4)
+    products = queries @ rows.T
+    np.testing.assert_array_equal(found, np.argsort(-products, axis=1)[:, :4])
+    np.testing.assert_allclose(scores, -np.sort(-products, axis=1)[:, :4], rtol=1e-5)
+    assert nearest_rows(queries, rows[:2], 4)[0].shape == (5, 2)
+
+
+def test_vectors_are_normalized_except_zeros():
+    np.testing.assert_allclose(normalized(np.array([[3.0, 4.0], [0.0, 0.0]])), [[0.6, 0.8], [0, 0]])

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # for completion in editors
     from tfattn.api.running import run  # noqa: F401
     from tfattn.estimators.tables import TableClassifier, TableRegressor  # noqa: F401
     from tfattn.estimators.texts import TextClassifier, TextRegressor  # noqa: F401
+    from tfattn.retrieval.text_index import TextIndex  # noqa: F401
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ _MODULES = {
     "TableClassifier": "tfattn.estimators.tables",
     "TableRegressor": "tfattn.estimators.tables",
     "TextClassifier": "tfattn.estimators.texts",
+    "TextIndex": "tfattn.retrieval.text_index",
     "TextRegressor": "tfattn.estimators.texts",
     "evaluate": "tfattn.api.evaluating",
     "load": "tfattn.api.model",

@@ -78,6 +78,13 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.row_tasks:Classifier",
             report="tfattn.evaluation.classification:report",
         ),
+        "embedding": Kind(
+            task="tfattn.tasks.embedding:Embedding",
+            targets="tfattn.data.examples.similarity_targets:Similarities",
+            examples="tfattn.data.examples.text_groups:TextGroups",
+            served="tfattn.export.embedding:Embedder",
+            report="tfattn.evaluation.embedding:report",
+        ),
         "language_modeling": Kind(
             task="tfattn.tasks.language_modeling:LanguageModeling",
             examples="tfattn.data.examples.token_windows:TokenWindows",

@@ -70,6 +70,11 @@ CHOICE_MASK = "choice_mask"  # (B, N) bool, False at padding
 # Cached outputs of a frozen encoder.
 ENCODED = "encoded"  # (B, D); (B, N, D) for lists of texts
 
+# Text embeddings, N texts in each row: the anchor, the positive text, and hard negatives.
+SECOND_ENCODED = "second_encoded"  # (B, N, D), `encoded` with another dropout
+TEXT_HASHES = "text_hashes"  # (B, N, 2) int32, equal for equal texts
+EMBEDDING = "embedding"  # (B, D) float32, or (B, N, D): the vector of each text
+
 # Outputs and targets of tasks.
 LOGITS = "logits"  # (B, C), or (B, T, V) for a decoder
 PREDICTIONS = "predictions"  # (B,) float32, predicted numbers
@@ -92,6 +97,8 @@ IMAGE = "image"  # the bytes of a file
 TEXT = "text"
 TEXT_A = "text_a"
 TEXT_B = "text_b"
+ANCHOR = "anchor"
+POSITIVE = "positive"
 SOURCE = "source"
 TARGET = "target"
 LABEL = "label"

@@ -39,6 +39,13 @@ def real_rows(parts):
     return ids[ids >= 0].tolist()
 
 
+@pytest.mark.parametrize("batching", [Batching(batch_size=7), Batching(max_tokens=60)])
+def test_no_batch_has_more_rows_than_the_maximum(reader_folder, batching):
+    reader = Reader(reader_folder, "train", batching=batching, seed=5, shuffle=True)
+    sizes = [len(rows) for epoch in range(3) for window in reader.plan(epoch) for rows in window.batches]
+    assert max(sizes) <= reader.max_rows <= 60
+
+
 def test_every_row_occurs_once_with_its_values(reader, examples):
     batches = elements(reader.dataset(0))
     assert len(batches) == reader.num_batches(0)

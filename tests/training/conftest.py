@@ -71,6 +71,7 @@ def make(tiny, data, runtime, monkeypatch):
             total_steps=100,
             masks=("padding_mask",),
             seed=3,
+            batch_rows=batch_size,
             **{"accumulation": 1, "updates": 1, "clip_norm": None, "sparse_embeddings": False, **settings},
         )
         loop = TrainingLoop(step, on)

@@ -14,6 +14,8 @@ DROPOUT = {**TRAINING, "epochs": 1, "task": "bag", "dropout": 0.2}
 RUNS = {
     "micro-batches": {**TRAINING, **OFTEN, "accumulation": 4, "task": "bag"},
     "terms and rows": {**TRAINING, "updates_per_batch": 2, "task": "two terms", "sparse_embeddings": True},
+    "compared rows": {**TRAINING, "task": "compared", "sparse_embeddings": True},
+    "compared rows of micro-batches": {**TRAINING, "accumulation": 2, "task": "compared"},
 }
 WITH_BERT = {
     **RUNS,

@@ -44,6 +44,38 @@ def test_micro_batches_equal_the_whole_batch(make, clip_norm):
     assert_close(trained[0], trained[2])
 
 
+def test_a_loss_over_the_whole_batch_does_not_depend_on_micro_batches(make):
+    trained = []
+    for accumulation in (1, 2, 4):
+        task, loop, batches = make(kind="ComparedRows", accumulation=accumulation, optimizer=Sgd(learning_rate=1.0))
+        taken = loop(batches(), Counters(), limit=7, stop=False)
+        trained.append({**weights(task), "losses": taken.records["loss"], "norms": taken.records["gradient_norm"]})
+    assert_close(trained[0], trained[1], atol=1e-5)
+    assert_close(trained[0], trained[2], atol=1e-5)
+
+
+def test_both_passes_of_micro_batches_have_equal_dropout(make):
+    # Without dropout a step of a loss over the whole batch is exact: with it, its gradient must be of one mask.
+    task, loop, batches = make(
+        kind="ComparedRows", accumulation=2, optimizer=Sgd(learning_rate=1.0, momentum=0.0), options={"dropout": 0.5}
+    )
+    step, batch = loop.step, next(batches())
+    seeds = step._draw_seeds(tf.constant(0, tf.int64), 0, tf.distribute.get_replica_context())
+    with tf.GradientTape() as tape:
+        halves = []
+        for index in (0, 1):
+            half = {name: value[index * 4 : index * 4 + 4] for name, value in batch.items()}
+            with keras.StatelessScope(list(zip(step.seed_states, [seed[index] for seed in seeds], strict=True))):
+                halves.append(task(half, training=True)["logits"])
+        whole = {**batch, "logits": tf.concat(halves, axis=0)}
+        loss = tf.reduce_mean(task.loss_terms(whole, whole)["label"])
+    gradient = tape.gradient(loss, task.head.kernel.value)
+    before = weights(task)["head/kernel"]
+    taken = loop(batches(), Counters(), limit=1, stop=False)
+    assert taken.records["loss"][0] == pytest.approx(float(loss), rel=1e-5)
+    np.testing.assert_allclose(before - weights(task)["head/kernel"], gradient, atol=1e-6)
+
+
 def test_updates_per_batch_equal_smaller_batches(make):
     for kind in ("BagOfTokens", "TwoTerms"):
         alone, loop, batches = make(kind=kind, batch_size=8)

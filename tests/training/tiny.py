@@ -32,6 +32,7 @@ from tfattn.features import LABEL_IDS, LOGITS, PADDING_MASK, TOKEN_IDS, WEIGHTS
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.lora import Lora
 from tfattn.models.bert import Bert
+from tfattn.ops.contrastive import in_batch_negatives
 from tfattn.tasks.classification import Classification
 from tfattn.tasks.task import Task
 from tfattn.training.loop import TrainingLoop
@@ -111,6 +112,17 @@ class TwoTerms(BagOfTokens):
         return {**super().loss_terms(outputs, batch), "norm": ops.square(outputs[LOGITS])}
 
 
+class ComparedRows(BagOfTokens):
+    """The same with a loss that compares each row with the rows of other labels in the whole batch."""
+
+    whole_batch = (LOGITS, LABEL_IDS, WEIGHTS)
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        x, label_ids = outputs[LOGITS], batch[LABEL_IDS]
+        is_negative = (label_ids[:, None] != label_ids[None, :]) & (batch[WEIGHTS] > 0)[None, :]
+        return {"label": in_batch_negatives(x, x, is_negative, temperature=0.5)}
+
+
 def build_bert(*, dropout: float = 0.0) -> Classification:
     """Build a classifier with attention; call it in the scope of a runtime."""
     encoder = Bert(
@@ -132,7 +144,13 @@ def build_adapted_bert(*, dropout: float = 0.0) -> Classification:
     return task
 
 
-TASKS = {"bert": build_bert, "adapter": build_adapted_bert, "bag": BagOfTokens, "two terms": TwoTerms}
+TASKS = {
+    "bert": build_bert,
+    "adapter": build_adapted_bert,
+    "bag": BagOfTokens,
+    "two terms": TwoTerms,
+    "compared": ComparedRows,
+}
 
 
 def write_rows(folder: Path) -> Path:

@@ -711,6 +711,19 @@ class _Tasks:
         specificity: float | None = ...,
     ) -> dict[str, Any]:
         """A linear classifier on top of an encoder, with one label for each row."""
+    def embedding(
+        self,
+        *,
+        loss: Literal["in_batch_negatives", "simcse", "cosent", "cosine"] | None = ...,
+        temperature: float = ...,
+        symmetric: bool = ...,
+        dimensions: list[int] | None = ...,
+        dimension_weights: list[float] | None = ...,
+        pooling: Literal["mean", "cls", "max", "pooler"] = ...,
+        normalize: bool = ...,
+        dropout: float = ...,
+    ) -> dict[str, Any]:
+        """An encoder of texts, trained so that cosine similarities rank texts."""
     def language_modeling(
         self,
         *,

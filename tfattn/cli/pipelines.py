@@ -152,23 +152,6 @@ def compare(
 
 
 @app.command()
-def search(
-    pipeline: Pipeline,
-    minutes: Annotated[
-        float | None, typer.Option("--minutes", min=0, help="Start no trial after this time; otherwise no limit.")
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="The number of trials; by default `search.trials`.")
-    ] = None,
-    set: Overrides = None,
-    plugin: Plugins = None,
-) -> None:
-    """Search for better settings in the ranges of the pipeline; the same command continues a search."""
-    loading.stages(plugin)
-    loading.with_tensorflow("tfattn.searching").search(pipeline, set, minutes=minutes, trials=trials)
-
-
-@app.command()
 def export(
     pipeline: Annotated[
         str,

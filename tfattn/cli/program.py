@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from tfattn import __version__
-from tfattn.cli import configuration, data, generation, init, models, pipelines, publishing, runs, word_vectors
+from tfattn.cli import (
+    configuration,
+    data,
+    generation,
+    init,
+    models,
+    pipelines,
+    publishing,
+    runs,
+    searching,
+    word_vectors,
+)
 from tfattn.cli.suggesting import SuggestingGroup
 from tfattn.errors import ConfigError, TfattnError
 
@@ -22,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for group in (init, pipelines, runs, models, word_vectors, generation, publishing, data, configuration):
+for group in (init, pipelines, runs, models, searching, word_vectors, generation, publishing, data, configuration):
     app.add_typer(group.app)
 
 

@@ -99,6 +99,12 @@ class Reader:
         """Return the number of batches of `dataset(epoch)`, before they are divided among replicas."""
         return sum(len(window.batches) for window in self.plan(epoch))
 
+    @property
+    def max_rows(self) -> int:
+        """The maximum number of rows of a batch, in any epoch."""
+        batching = self._batching
+        return batching.batch_size or max(1, batching.max_tokens // max(1, int(tokens_of(self._lengths).min())))
+
     def waste(self, epoch: int) -> float:
         """Compute the fraction of padding among the tokens of an epoch's batches."""
         batches = [self._lengths[rows] for window in self.plan(epoch) for rows in window.batches]

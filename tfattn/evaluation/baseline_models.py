@@ -164,14 +164,16 @@ def _candidates_of_columns(table: TableColumns, num_labels: int) -> Iterator[Can
 
 def _text_transformer(texts: pd.DataFrame) -> BaseEstimator:
     """Return TF-IDF of each text, and for a pair of texts also their overlap."""
-    units = {"analyzer": "char", "ngram_range": (1, 2)} if _is_unspaced(texts) else {"ngram_range": (1, 2)}
-    vectorizers = [
-        (TfidfVectorizer(sublinear_tf=True, max_features=MAX_TERMS, token_pattern=r"(?u)\b\w+\b", **units), name)
-        for name in texts.columns
-    ]
+    vectorizers = [(text_vectorizer(texts), name) for name in texts.columns]
     if len(texts.columns) == 2:
         vectorizers.append((make_pipeline(FunctionTransformer(_overlap), StandardScaler()), list(texts.columns)))
     return make_column_transformer(*vectorizers)
+
+
+def text_vectorizer(texts: pd.DataFrame) -> TfidfVectorizer:
+    """Return TF-IDF of words, or of characters for scripts without spaces."""
+    units = {"analyzer": "char"} if _is_unspaced(texts) else {"token_pattern": r"(?u)\b\w+\b"}
+    return TfidfVectorizer(sublinear_tf=True, max_features=MAX_TERMS, ngram_range=(1, 2), **units)
 
 
 def _overlap(pairs: pd.DataFrame) -> np.ndarray:

@@ -12,7 +12,13 @@ from tfattn.tasks.intervals import NORMAL_95, counted_fraction
 SHOWN_ROWS = 2
 OVERLAP_THRESHOLD = 0.2  # of the sources
 MAX_CHARACTERS = 80
-FRACTIONS = {"accuracy": "an accuracy", "f1": "an F1"}  # metrics in per cent, with article
+# Metrics in per cent, with article.
+FRACTIONS = {
+    "accuracy": "an accuracy",
+    "f1": "an F1",
+    "ndcg_at_10": "an nDCG@10",
+    "spearman": "a Spearman correlation",
+}
 
 
 def of_labels(

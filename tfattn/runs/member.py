@@ -133,7 +133,8 @@ def build_task(config: Config, model: keras.Model, preprocessor: Preprocessor, t
         preprocessor: the preprocessor of the model's inputs.
         targets: facts about the targets, see `Target.facts`.
     """
-    task: Task = build(config, "task", model=model, preprocessor=preprocessor, targets=targets)
+    examples: Examples = build(config, "data", "examples")
+    task: Task = build(config, "task", model=model, preprocessor=preprocessor, targets=targets, examples=examples.facts)
     if config.values["model"].get(ADAPTER) is not None:
         with locate_errors(config, "model", ADAPTER):
             _attach_adapter(config, task)

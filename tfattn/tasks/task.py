@@ -28,6 +28,8 @@ class Task(keras.Model):
             `choose_operating_point`.
         sum_reduction: whether the gradient of a batch is that of sum(loss * weight), so that the learning rate applies
             to each element of the loss (word2vec). By default the loss is a weighted mean, see `loss_weights`.
+        whole_batch: the names of the outputs and batch features that `loss_terms` reads, if the loss of a row depends
+            on the other rows of the batch. They are gathered from all replicas and micro-batches, (B, ...) each.
         predicts_rows: whether there is a prediction for each row. False in pre-training, where a record is a part of a
             row or of many rows, and only metrics are computed.
         optional_layers: layers that published weights may lack: heads on top of the model, and unused layers.
@@ -42,6 +44,7 @@ class Task(keras.Model):
     supports_ensemble: bool = False
     has_operating_point: bool = False
     sum_reduction: bool = False
+    whole_batch: tuple[str, ...] = ()
     predicts_rows: bool = True
     optional_layers: Sequence[keras.layers.Layer] = ()
 

@@ -66,6 +66,30 @@ def accumulate(
     return gradients, losses
 
 
+def concatenate_parts(compute: Callable[[tf.Tensor | int], dict[str, tf.Tensor]], count: int) -> dict[str, tf.Tensor]:
+    """Concatenate the rows of `count` micro-batches, computed one after another without gradients.
+
+    Args:
+        compute: returns the rows (n, ...) of a micro-batch by name, given its index.
+        count: the number of micro-batches, at least 1.
+
+    Returns:
+        the rows (count * n, ...) by name.
+    """
+    # The first micro-batch is computed before the loop, to know the types.
+    first = compute(0)
+    arrays = {
+        name: tf.TensorArray(rows.dtype, size=count, element_shape=rows.shape).write(0, rows)
+        for name, rows in first.items()
+    }
+
+    def body(number, arrays):
+        return number + 1, {name: arrays[name].write(number, rows) for name, rows in compute(number).items()}
+
+    _, arrays = tf.while_loop(lambda number, _: number < count, body, (tf.constant(1), arrays), parallel_iterations=1)
+    return {name: tf.stop_gradient(array.concat()) for name, array in arrays.items()}
+
+
 def all_reduce(
     gradients: Sequence[Gradient],
     losses: tf.Tensor,

@@ -16,6 +16,7 @@ from tfattn.tasks.task import Task
 from tfattn.training.compiled import compiled
 from tfattn.training.losses import mean_losses
 from tfattn.training.runtime import Runtime
+from tfattn.training.whole_batch import loss_sums
 
 Columns = dict[str, np.ndarray]
 
@@ -173,8 +174,9 @@ def as_arrays(predictions: Mapping[str, Any]) -> Columns:
 
 def _loss_sums(task: Task, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Sum losses and weights for `mean_losses`."""
-    terms, weights = task.loss_terms(outputs, batch), task.loss_weights(batch)
+    sums, _ = loss_sums(task, outputs, batch)
+    weights = task.loss_weights(batch)
     return {
-        "sums": {name: tf.reduce_sum(terms[name] * weights[name]) for name in task.loss_names},
+        "sums": dict(zip(task.loss_names, tf.unstack(sums, len(task.loss_names)), strict=True)),
         "weights": {name: tf.reduce_sum(weights[name]) for name in task.loss_names},
     }

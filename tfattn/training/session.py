@@ -117,6 +117,7 @@ class Session:
             sparse_embeddings=settings.sparse_embeddings,
             masks=train.masks,
             seed=seed,
+            batch_rows=train.max_rows,
         )
         self.loop = TrainingLoop(self.step, runtime)
         self.evaluator = Evaluator(task, runtime)

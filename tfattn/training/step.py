@@ -8,6 +8,7 @@ Dropout depends on (seed, step, replica, micro-batch) alone: the states of Keras
 in a stateless scope, so checkpoints do not contain them.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from tfattn.training.averages import Averaging
 from tfattn.training.optimizers import Optimizer
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Schedule
+from tfattn.training.whole_batch import loss_sums, shared_rows
 
 # The recorded values of every step, in this order; the mean and the weight of each loss term follow.
 RECORD = ("loss", "gradient_norm", "learning_rate", "tokens", "examples", "finite", "fatal")
@@ -46,6 +48,7 @@ class TrainingStep:
         sparse_embeddings: whether the gradients of embedding tables contain only the rows of the batch.
         masks: the names of the batch's padding masks, for counting tokens.
         seed: the seed of dropout.
+        batch_rows: the maximum number of rows of a batch.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class TrainingStep:
         sparse_embeddings: bool,
         masks: Sequence[str],
         seed: int,
+        batch_rows: int,
     ):
         self.task = task
         self.optimizer = optimizer
@@ -77,6 +81,8 @@ class TrainingStep:
         self.merges_rows = clip_norm is not None or not optimizer.is_linear
         self.masks = tuple(masks)
         self.seed = seed
+        # Of this replica's part of a batch or update, see `Reader.dataset`.
+        self.most_rows = -(-batch_rows // (updates * runtime.num_replicas * accumulation)) * accumulation
         self.scales_loss = runtime.precision == "float16"
         kept = {id(variable) for variable in task.weights}
         self.seed_states = [variable for variable in task.variables if id(variable) not in kept]
@@ -161,25 +167,70 @@ class TrainingStep:
             return self._micro_batch(batch, [seed[0] for seed in seeds], factors, loss_scale)
         parts = {name: _divide(value, self.accumulation) for name, value in batch.items()}
 
-        def micro_batch(index):
-            part = {name: value[index] for name, value in parts.items()}
-            return self._micro_batch(part, [seed[index] for seed in seeds], factors, loss_scale)
+        def part(index):
+            return {name: value[index] for name, value in parts.items()}, [seed[index] for seed in seeds]
 
-        return sums.accumulate(micro_batch, self.accumulation)
+        if self.task.whole_batch:
+            return self._backward_from_vectors(part, factors, loss_scale)
+        return sums.accumulate(lambda index: self._micro_batch(*part(index), factors, loss_scale), self.accumulation)
 
     def _micro_batch(self, batch, seeds, factors, loss_scale):
         weights = self.optimizer.weights
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(weights)
-            with keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as scope:
-                terms = self.task.loss_terms(self.task(batch, training=True), batch)
-            counts = self.task.loss_weights(batch)
-            loss_sums = tf.stack([tf.reduce_sum(terms[name] * counts[name]) for name in self.task.loss_names])
-            losses = loss_sums * factors
-            total = tf.reduce_sum(loss_sums if self.task.sum_reduction else losses)
-            scaled = total * loss_scale if self.scales_loss else total
+            with self._with_seeds(seeds):
+                own, total = loss_sums(self.task, self.task(batch, training=True), batch, most_rows=self.most_rows)
+            scaled = self._scaled(total, factors, loss_scale)
+        return sums.densify(tape.gradient(scaled, weights), sparse_tables=self.sparse_embeddings), own * factors
+
+    def _backward_from_vectors(self, part, factors, loss_scale):
+        """Compute gradients of a loss that reads the whole batch: every micro-batch is computed twice.
+
+        The outputs of all micro-batches are computed first, then the gradient of the loss by the outputs, then the
+        gradient of the outputs by the weights. Dropout is the same both times.
+        """
+
+        def outputs_of(index):
+            rows, seeds = part(index)
+            return shared_rows(self.task, self._forward(rows, seeds), rows)
+
+        shared = sums.concatenate_parts(outputs_of, self.accumulation)
+        vectors = {name: value for name, value in shared.items() if name not in part(0)[0]}
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(vectors)
+            own, total = loss_sums(self.task, vectors, shared, most_rows=self.most_rows)
+            scaled = self._scaled(total, factors, loss_scale)
+        upstream = {
+            name: _divide(gradient, self.accumulation) for name, gradient in tape.gradient(scaled, vectors).items()
+        }
+        weights = self.optimizer.weights
+
+        def micro_batch(index):
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(weights)
+                outputs = self._forward(*part(index))
+                product = sum(tf.reduce_sum(outputs[name] * of_part[index]) for name, of_part in upstream.items())
+            gradients = tape.gradient(product, weights)
+            return sums.densify(gradients, sparse_tables=self.sparse_embeddings), tf.zeros_like(own)
+
+        gradients, _ = sums.accumulate(micro_batch, self.accumulation)
+        return gradients, own * factors
+
+    def _forward(self, batch, seeds):
+        with self._with_seeds(seeds):
+            return self.task(batch, training=True)
+
+    @contextlib.contextmanager
+    def _with_seeds(self, seeds):
+        """Set the states of the seed generators, and check that no other state changes."""
+        with keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as scope:
+            yield
         _refuse_new_state(self.fixed, scope)
-        return sums.densify(tape.gradient(scaled, weights), sparse_tables=self.sparse_embeddings), losses
+
+    def _scaled(self, loss_sums, factors, loss_scale):
+        """Return the scalar to differentiate."""
+        total = tf.reduce_sum(loss_sums if self.task.sum_reduction else loss_sums * factors)
+        return total * loss_scale if self.scales_loss else total
 
     def _draw_seeds(self, step, number, replica):
         """Draw the states of every seed generator, (accumulation, 2)."""

@@ -75,6 +75,15 @@ class Examples:
         """Return the roles whose values the examples read."""
         return (*preprocessor.fields, *preprocessor.target_fields)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts about the examples for tasks, as JSON values."""
+        return {}
+
+    def inputs(self, row: Row, preprocessor: Preprocessor) -> Iterator[dict[str, Any]]:
+        """Return the raw fields that the preprocessor reads of a row, once or several times."""
+        return iter([row.fields])
+
     def excluded(self, rows: Sequence[Row], preprocessor: Preprocessor) -> np.ndarray:
         """Find rows to exclude from training: (n,) bool."""
         return preprocessor.excluded(fields_of(rows, preprocessor)).numpy()

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -55,7 +55,7 @@ def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
     try:
         data.targets.fit(surveyed.strata[split_of_row == SPLITS.index(TRAIN)], rows(MAX_FITTED))
         most = None if data.preprocessing.fits_on_all_rows else MAX_FITTED
-        data.preprocessing.fit(row.fields for row in rows(most))
+        data.preprocessing.fit(_inputs(data, rows(most)))
     except DataError as error:  # an error of a whole column, without a file
         error.where = error.where or str(data.source.path)
         raise
@@ -67,9 +67,15 @@ def fit(work: Work, surveyed: Survey, split_of_row: np.ndarray) -> Work:
         files.write_json(folder / "targets.json", data.targets.facts)
         files.write_json(folder / "features.json", described(features))
         if data.targets.roles and not data.source.has_examples:
-            fields = (row.fields for row in rows(MAX_ROWS))
-            InputStatistics.of(fields, data.preprocessing, data.targets.facts).write(folder / STATISTICS)
+            InputStatistics.of(_inputs(data, rows(MAX_ROWS)), data.preprocessing, data.targets.facts).write(
+                folder / STATISTICS
+            )
     return dataclasses.replace(work, features=features)
+
+
+def _inputs(data: Data, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Yield the raw fields that the preprocessing reads of rows."""
+    return (fields for row in rows for fields in data.examples.inputs(row, data.preprocessing))
 
 
 def _fitted(work: Work) -> Work:

@@ -1,0 +1,1 @@
+"""Search by meaning: an index of text vectors, and its queries."""
