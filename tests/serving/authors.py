@@ -20,7 +20,7 @@ TEXTS = ["To be, or not to be, that is the question", "whether it is nobler in t
 CHAT = ("<|im_start|>", "<|im_end|>")
 
 
-SIGNATURES = ("serving_default", "score", "tokenize", "prefill", "decode_step", "attention")
+SIGNATURES = ("serving_default", "score", "tokenize", "prefill", "prompt_logprobs", "decode_step", "attention")
 
 
 class Author(Generator):

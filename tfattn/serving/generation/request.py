@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError, create_model
 
-from tfattn.sampling_params import ANNOTATIONS, RANGES, NumTexts, SamplingParams
+from tfattn.formats.chat_template import Role
+from tfattn.formats.tool_calls import ToolCall
+from tfattn.sampling_params import ANNOTATIONS, MAX_INT, RANGES, NumTexts, SamplingParams
 from tfattn.serving.api.failure import Failure, invalid
 
 MAX_PROMPTS = 16
@@ -46,16 +48,18 @@ AllowedTokenIds = Annotated[TokenIds, Field(min_length=1)]
 BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_CHARACTERS)]
 BadWords = Annotated[tuple[BadWord, ...], Field(max_length=MAX_BAD_WORDS)]
 Bias = Annotated[FiniteFloat, Field(ge=-100, le=100)]
+NumTokens = Annotated[int, Field(ge=0, le=MAX_INT)]  # 0 is for a prompt alone
 LogitBias = Annotated[dict[NonNegativeInt, Bias], Field(max_length=MAX_BIASED)]
 
 
 class ChatMessage(BaseModel):
-    """A message of a chat."""
+    """A message of a chat, see `Message`."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
-    role: Literal["system", "user", "assistant"]
+    role: Role
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 Prompt = str | tuple[int, ...] | tuple[ChatMessage, ...]
@@ -80,8 +84,11 @@ class Request(Settings):
     Attributes:
         prompts: each a text, token ids, or the messages of a chat that the assistant continues.
         n: the number of texts for each prompt.
+        tools: the tools that a chat describes to the model, see formats/tool_calls.py.
         guided: the constraint on a text, by one of the fields `response_format`, `guided_choice`, `guided_json`,
-            `guided_regex` and `guided_grammar` (see guidance/grammar.py); empty for no constraint.
+            `guided_regex`, `guided_grammar` and `tool_calls` (see guidance/grammar.py); empty for no constraint.
+        max_tokens: as in `SamplingParams`; 0 to return the prompt alone.
+        echo: whether each text starts with its prompt, with the log probabilities of its tokens if `logprobs` is set.
         min_tokens: the number of tokens before an end token, a stop token or a stop string may end a text.
         stop_token_ids: tokens that end a text, in addition to the model's own; they are not a part of it.
         ignore_eos: whether a text continues where the model would end it.
@@ -99,7 +106,10 @@ class Request(Settings):
 
     prompts: Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
     n: NumTexts = 1
+    tools: tuple[dict[str, Any], ...] = ()
     guided: dict[str, Any] = {}
+    max_tokens: NumTokens | None = None
+    echo: bool = False
     min_tokens: Annotated[int, Field(ge=0)] = 0
     stop_token_ids: TokenIds = ()
     ignore_eos: bool = False
