@@ -33,9 +33,10 @@ def guiding_field(fields: Mapping[str, Any]) -> dict[str, Any]:
         fields: the fields of the request. `response_format` is OpenAI's: {"type": "text"}, {"type": "json_object"} or
             {"type": "json_schema", "json_schema": {"schema": {...}}}. The other fields are vLLM's: `guided_choice`, a
             list of texts; `guided_json`, a schema; `guided_regex`, a pattern; `guided_grammar`, a Lark grammar.
-            `tool_calls` is {"calls": [{"begin": TEXT, "schema": {...}, "end": TEXT}], "trigger": TEXT or null,
-            "parallel": BOOL}: a call is JSON between two texts, several calls have a line each if they may be parallel,
-            and any text without the trigger may precede the first call, unless the trigger is null.
+            `tool_calls` is {"calls": [{"begin": TEXT, "schema": {...}, "end": TEXT, "path": TEXT}], "trigger": TEXT or
+            null, "parallel": BOOL}: a call is JSON between two texts, several calls have a line each if they may be
+            parallel, and any text without the trigger may precede the first call, unless the trigger is null. `path`
+            is the location of the schema in the request, for messages.
 
     Raises:
         ServingError: there are several such fields.
@@ -154,11 +155,10 @@ def _tool_calls(value: Any, where: str, alphabet: Alphabet) -> str:
     rules = ['start: call ("\\n" call)*' if value["parallel"] else "start: call"]
     rules.append(f"call: {' | '.join(f'call_{number}' for number in range(len(value['calls'])))}")
     for number, call in enumerate(value["calls"]):
-        place = f"{where}.calls[{number}].schema"
         begin, end = json.dumps(call["begin"]), json.dumps(call["end"])
         if alphabet is not None and (missing := set(call["begin"] + call["end"]) - set(alphabet)):
             raise unwritable(where, "".join(missing))
-        schema = _schema(call["schema"], place, alphabet).removeprefix("start: ")
+        schema = _schema(call["schema"], f"{where}{call['path']}", alphabet).removeprefix("start: ")
         rules += [f"call_{number}: {begin} arguments_{number} {end}", f"arguments_{number}: {schema}"]
     return "\n".join(rules)
 

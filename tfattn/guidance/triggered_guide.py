@@ -63,7 +63,7 @@ class TriggeredGuide:
 
     Example:
         >>> tokens = [bytes([value]) for value in range(128)] + [b"a>1", b"a>2", b""]
-        >>> field = {"begin": "<a>1", "schema": {"type": "null"}, "end": "</a>"}
+        >>> field = {"begin": "<a>1", "schema": {"type": "null"}, "end": "</a>", "path": "[0]"}
         >>> guided = {"tool_calls": {"calls": [field], "trigger": "<a>", "parallel": False}}
         >>> guide = Guides(tokens).guide(guided, end_ids=[130])
         >>> guide.advance(ord("<"))
