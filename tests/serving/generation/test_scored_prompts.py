@@ -79,9 +79,9 @@ def test_a_prompt_may_fill_the_context_if_nothing_is_generated(scheduler):
     full = (5,) * authors.CONTEXT
     ((prompt, _),) = scored(scheduler, full)
     assert len(prompt.tokens) == authors.CONTEXT
-    with pytest.raises(Failure, match="512 tokens, and the model's context is 512"):
+    with pytest.raises(Failure, match=f"{authors.CONTEXT} tokens, and the model's context is {authors.CONTEXT}"):
         scored(scheduler, full, max_tokens=1)
-    with pytest.raises(Failure, match="513 tokens"):
+    with pytest.raises(Failure, match=f"{authors.CONTEXT + 1} tokens"):
         scored(scheduler, (*full, 5))
 
 
