@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from tfattn.formats.tool_calls import ToolCall, describe_tools, result_text
 
-Role = Literal["system", "user", "assistant", "tool"]
+Role = Literal["system", "user", "assistant"]
 ASSISTANT: Role = "assistant"
 
 
@@ -20,7 +20,7 @@ class Message(NamedTuple):
         tool_calls: the calls after the text, in a message of the assistant.
     """
 
-    role: Role
+    role: Role | Literal["tool"]
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
 

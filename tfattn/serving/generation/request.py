@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError, create_model
 
@@ -57,7 +57,7 @@ class ChatMessage(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True)
 
-    role: Role
+    role: Role | Literal["tool"]
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
 
