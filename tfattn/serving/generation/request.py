@@ -4,7 +4,16 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    NonNegativeInt,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from tfattn.formats.chat_template import Role
 from tfattn.formats.tool_calls import ToolCall
@@ -87,7 +96,7 @@ class Request(Settings):
         tools: the tools that a chat describes to the model, see formats/tool_calls.py.
         guided: the constraint on a text, by one of the fields `response_format`, `guided_choice`, `guided_json`,
             `guided_regex`, `guided_grammar` and `tool_calls` (see guidance/grammar.py); empty for no constraint.
-        max_tokens: as in `SamplingParams`; 0 to return the prompt alone.
+        max_tokens: as in `SamplingParams`; 0 with `echo` to return the prompt alone.
         echo: whether each text starts with its prompt, with the log probabilities of its tokens if `logprobs` is set.
         min_tokens: the number of tokens before an end token, a stop token or a stop string may end a text.
         stop_token_ids: tokens that end a text, in addition to the model's own; they are not a part of it.
@@ -116,6 +125,12 @@ class Request(Settings):
     bad_words: BadWords = ()
     allowed_token_ids: AllowedTokenIds | None = None
     logit_bias: LogitBias = {}
+
+    @model_validator(mode="after")
+    def _has_output(self) -> "Request":
+        if self.max_tokens == 0 and not self.echo:
+            raise ValueError(f"max_tokens: expected {RANGES['max_tokens']}, or 0 with echo")
+        return self
 
 
 def read(model: type[Model], body: bytes) -> Model:
