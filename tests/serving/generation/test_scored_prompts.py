@@ -27,8 +27,16 @@ def scored(scheduler, *prompts, **settings):
 
 
 @pytest.fixture(scope="module")
-def keras_model():
-    return authors.build()
+def expected():
+    """The token ids of each text, and the log-probabilities (P - 1, V) of the tokens after each of them."""
+    language, task = authors.build()
+    found = []
+    for row in [row.numpy() for row in language.split(tf.constant(TEXTS))]:
+        x, _ = task.model.read(row[None], task.model.empty_cache(1))
+        logits = ops.convert_to_numpy(task.model.next_logits(x))[0, :-1]
+        found.append((row, logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))))
+    assert len(found[0][0]) > 130, "several chunks"
+    return found
 
 
 @pytest.fixture(scope="module", params=["saved_model", "litert"])
@@ -42,24 +50,16 @@ def scheduler(request):
 
 
 @pytest.mark.parametrize("as_ids", [False, True])
-def test_log_probabilities_of_prompts_are_those_of_the_keras_model(scheduler, keras_model, as_ids):
-    language, task = keras_model
-    ids = [row.numpy() for row in language.split(tf.constant(TEXTS))]
-    assert len(ids[0]) > 130, "several chunks"
-    prompts = [tuple(row.tolist()) for row in ids] if as_ids else TEXTS
-    for row, text, (prompt, last) in zip(ids, TEXTS, scored(scheduler, *prompts), strict=True):
-        x, _ = task.model.read(row[None], task.model.empty_cache(1))
-        logits = ops.convert_to_numpy(task.model.next_logits(x))[0, :-1]
-        expected = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        tokens = prompt.tokens[-len(row) :]
-        assert [token.token_id for token in tokens] == row.tolist() and prompt.text == text
+def test_log_probabilities_of_prompts_are_those_of_the_keras_model(expected, scheduler, as_ids):
+    prompts = [tuple(row.tolist()) for row, _ in expected] if as_ids else TEXTS
+    for (row, values), text, (prompt, last) in zip(expected, TEXTS, scored(scheduler, *prompts), strict=True):
+        assert [token.token_id for token in prompt.tokens] == row.tolist() and prompt.text == text
         assert (last.finish_reason, last.usage.written) == ("length", 0)
         assert prompt.tokens[0].log_probability is None and prompt.tokens[0].top_logprobs == ()
-        found = [token.log_probability for token in tokens[1:]]
-        np.testing.assert_allclose(found, expected[np.arange(len(row) - 1), row[1:]], atol=2e-4)
-        top = [[value for _, value in token.top_logprobs] for token in tokens[1:]]
-        if top:
-            np.testing.assert_allclose(top, -np.sort(-expected)[:, :3], atol=2e-4)
+        found = [token.log_probability for token in prompt.tokens[1:]]
+        np.testing.assert_allclose(found, values[np.arange(len(row) - 1), row[1:]], atol=2e-4)
+        top = [[value for _, value in token.top_logprobs] for token in prompt.tokens[1:]]
+        np.testing.assert_allclose(np.reshape(top, (-1, 3)), -np.sort(-values)[:, :3], atol=2e-4)
 
 
 def test_a_token_that_is_the_most_likely_has_exactly_the_largest_log_probability(scheduler):
@@ -126,3 +126,12 @@ def test_an_export_without_the_signature_echoes_without_log_probabilities(model)
             scored(scheduler, "Once")
         ((prompt, _),) = scored(scheduler, "Once", logprobs=None)
         assert prompt.text == "Once"
+
+
+def test_the_end_token_is_scored_too(tmp_path):
+    with Scheduler(StandIn(tmp_path, script=[])) as scheduler:
+        ((prompt, last),) = scored(scheduler, "Once", max_tokens=1)
+        assert len(prompt.tokens) == 4 and [(token.token_id, token.text) for token in last.tokens] == [(258, "")]
+        assert (last.finish_reason, last.text, last.usage.written) == ("stop", "", 0)
+        chunks = list(scheduler.generate(Request(prompts=("Once",), max_tokens=1, logprobs=3)))
+        assert chunks[-1].tokens == ()

@@ -1,6 +1,7 @@
 """A request for generated text, its validation, and the limits of a model that serves requests."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -157,9 +158,21 @@ def refusal(error: ValidationError) -> Failure:
         message = f"expected {RANGES[location[0]]}"  # the message of an export's signatures
     if problem["type"] not in ("json_invalid", "missing", "value_error"):
         message = f"{message}, received {_shown(problem['input'])}"
-    failure = invalid(": ".join([*map(str, location), message]))
+    failure = invalid(": ".join([*([_path(problem["loc"])] if location else []), message]))
     failure.parameter = str(location[0]) if location else ""
     return failure
+
+
+def _path(location: tuple[str | int, ...]) -> str:
+    """Return the name of a field, with the path within an item of a list, such as tools[0].function."""
+    path, *inside = map(str, location)
+    if not inside or not isinstance(location[1], int):
+        return path
+    for part in inside:
+        if not re.fullmatch(r"[0-9]+|(?!str$)[a-z_]{1,64}", part):  # the type of a value, or a name in the request
+            break
+        path += f"[{part}]" if part.isdecimal() else f".{part}"
+    return path
 
 
 def _shown(value: Any) -> str:

@@ -191,6 +191,8 @@ class Sequence:
         if self.params.max_tokens == 0:
             return self.finish("length")
         if token_id in self._rules.end_ids and (self._guide is None or self._guide.may_end_at(token_id)):
+            if self.scores_prompt:  # evaluation harnesses drop the last token, and expect that it is a generated token
+                self._detokenizer.add(b"", token=token._replace(text=""))
             return self.finish("stop")
         self._token_ids.append(token_id)
         may_stop = self.num_generated > self._rules.min_tokens

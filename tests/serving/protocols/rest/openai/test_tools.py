@@ -100,7 +100,7 @@ def test_text_is_text_if_no_tool_is_called(server, author):
 
 
 def test_a_call_that_is_cut_is_not_finished(server, author):
-    author.pieces = pieces(TEXT[:60], "length")
+    author.pieces = pieces(TEXT[:70], "length")
     (choice,) = server.ask("POST", CHAT, chat(tools=TOOLS)).json["choices"]
     (call,) = choice["message"]["tool_calls"]
     assert choice["finish_reason"] == "length" and CALLS[0].arguments.startswith(call["function"]["arguments"])
@@ -157,11 +157,19 @@ CALL = HISTORY[1]["tool_calls"][0]
 @pytest.mark.parametrize(
     "fields, parameter, words",
     [
-        ({"tools": [{"type": "function"}]}, "tools", ["function", "required"]),
+        ({"tools": [{"type": "function"}]}, "tools", ["tools[0].function: ", "required"]),
         ({"tools": [{"type": "web_search", "function": {"name": "a"}}]}, "tools", ["'function'"]),
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools", ["pattern"]),
-        ({"tools": [{"type": "function", "function": {"name": "a", "params": {}}}]}, "tools", ["params"]),
-        ({"tools": [{"type": "function", "function": {"name": "a", "parameters": 5}}]}, "tools", ["dictionary"]),
+        (
+            {"tools": [{"type": "function", "function": {"name": "a", "params": {}}}]},
+            "tools",
+            ["tools[0].function.params: "],
+        ),
+        (
+            {"tools": [{"type": "function", "function": {"name": "a", "parameters": 5}}]},
+            "tools",
+            ["tools[0].function.parameters: ", "object"],
+        ),
         (
             {"tools": [TIME, {"type": "function", "function": {"name": "a", "parameters": {"type": "string"}}}]},
             "tools",
@@ -181,7 +189,11 @@ CALL = HISTORY[1]["tool_calls"][0]
         ({"messages": [{"role": "user", "content": "Hi", "tool_calls": [CALL]}]}, "messages", ["role assistant"]),
         ({"messages": [{"role": "assistant", "tool_calls": [CALL, CALL]}]}, "messages", ["same id"]),
         ({"messages": [{"role": "assistant"}]}, "messages", ["content"]),
-        ({"messages": [{"role": "assistant", "content": "", "function_call": {}}]}, "messages", ["function_call"]),
+        (
+            {"messages": [{"role": "assistant", "content": "", "function_call": {}}]},
+            "messages",
+            ["messages[0].function_call: "],
+        ),
         (
             {"messages": [{"role": "assistant", "tool_calls": [CALL | {"function": {"name": "a", "arguments": "["}}]}]},
             "messages",

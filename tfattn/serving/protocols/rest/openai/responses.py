@@ -17,7 +17,7 @@ from tfattn.serving.protocols.rest.openai.messages import (
 )
 from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder
 from tfattn.serving.protocols.rest.openai.responses_builder import ResponsesBuilder
-from tfattn.serving.protocols.rest.openai.tools import MAX_TOOLS, Function, Mode, ToolUse
+from tfattn.serving.protocols.rest.openai.tools import MAX_TOOLS, Function, FunctionName, Mode, ToolType, ToolUse
 from tfattn.serving.protocols.rest.response import invalid_parameter
 
 _STRICT = ConfigDict(strict=True)
@@ -116,19 +116,12 @@ class TextConfig(BaseModel):
     verbosity: Literal["medium"] | None = None
 
 
-class FunctionTool(Function):
+class FunctionTool(Function, ToolType):
     """A function that the model may call."""
 
-    type: Literal["function"]
 
-
-class NamedFunction(BaseModel):
+class NamedFunction(FunctionName, ToolType):
     """A function by its name."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    type: Literal["function"]
-    name: str
 
 
 class AllowedFunctions(BaseModel):

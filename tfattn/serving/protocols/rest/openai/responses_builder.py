@@ -121,15 +121,15 @@ class ResponsesBuilder(ResponseBuilder):
             events = self._item_event("response.function_call_arguments.done", **known)
         return events + self._event("response.output_item.done", output_index=len(self._output) - 1, item=item)
 
-    def _text_event(self, name: str, **values: Any) -> bytes:
-        return self._item_event(name, content_index=0, **values)
+    def _text_event(self, event: str, /, **values: Any) -> bytes:
+        return self._item_event(event, content_index=0, **values)
 
-    def _item_event(self, name: str, **values: Any) -> bytes:
-        return self._event(name, item_id=self._output[-1]["id"], output_index=len(self._output) - 1, **values)
+    def _item_event(self, event: str, /, **values: Any) -> bytes:
+        return self._event(event, item_id=self._output[-1]["id"], output_index=len(self._output) - 1, **values)
 
-    def _event(self, name: str, **values: Any) -> bytes:
+    def _event(self, event: str, /, **values: Any) -> bytes:
         self._number += 1
-        return server_sent_event({"type": name, "sequence_number": self._number - 1, **values}, name=name)
+        return server_sent_event({"type": event, "sequence_number": self._number - 1, **values}, name=event)
 
 
 def _usage(usages: Sequence[Usage]) -> dict[str, Any]:

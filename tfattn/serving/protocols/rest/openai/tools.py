@@ -37,12 +37,17 @@ class Function(BaseModel):
     strict: bool | None = None
 
 
-class Tool(BaseModel):
-    """A tool of a chat."""
+class ToolType(BaseModel):
+    """The type of a tool."""
 
     model_config = _STRICT
 
     type: Literal["function"]
+
+
+class Tool(ToolType):
+    """A tool of a chat."""
+
     function: Function
 
 
@@ -54,12 +59,9 @@ class FunctionName(BaseModel):
     name: str
 
 
-class NamedTool(BaseModel):
+class NamedTool(ToolType):
     """A tool by its name."""
 
-    model_config = _STRICT
-
-    type: Literal["function"]
     function: FunctionName
 
 
