@@ -26,6 +26,7 @@ NAMES = (
     "weight_reading",
     "streaming",
     "guidance",
+    "tool_calls",
     "word2vec",
     "attention_page",
     "written",

@@ -42,7 +42,7 @@ def nearest_end(guide: Guide, allowed: np.ndarray) -> int:
     """Choose a token that ends the text, or a character that closes an open part."""
     if allowed[-1]:
         return len(allowed) - 1
-    closing = [ord(character) for character in '"}]0ealsu:l' if allowed[ord(character)]]
+    closing = [ord(character) for character in '"}],0ealsu:l' if allowed[ord(character)]]
     return closing[0] if closing else int(np.flatnonzero(allowed)[0])
 
 

@@ -15,12 +15,12 @@ from tfattn.tasks.generation import Generation
 from tfattn.tasks.language_modeling import LanguageModeling
 from tfattn.trained.ensemble import TrainedEnsemble
 
-NAME, CONTEXT = "author", 512
+NAME, CONTEXT = "author", 1536  # the description of two tools has about 1,000 tokens
 TEXTS = ["To be, or not to be, that is the question", "whether it is nobler in the mind: ß ünï 日本語 🎉"]
 CHAT = ("<|im_start|>", "<|im_end|>")
 
 
-SIGNATURES = ("serving_default", "score", "tokenize", "prefill", "decode_step", "attention")
+SIGNATURES = ("serving_default", "score", "tokenize", "prefill", "prompt_logprobs", "decode_step", "attention")
 
 
 class Author(Generator):

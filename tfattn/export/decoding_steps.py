@@ -17,7 +17,7 @@ from tfattn.preprocessing.language import Language
 from tfattn.sampling_params import LOGITS_PARAMS, MAX_FLOAT, RANGES, Range, SamplingParams
 from tfattn.trained.text_generator import SharedDecoder
 
-TOKENIZE, PREFILL, DECODE_STEP = "tokenize", "prefill", "decode_step"
+TOKENIZE, PREFILL, PROMPT_LOGPROBS, DECODE_STEP = "tokenize", "prefill", "prompt_logprobs", "decode_step"
 NUM_TOP_TOKENS = 20
 _NEUTRAL = SamplingParams().of_logits
 _RANGES = {name: RANGES[name] for name in LOGITS_PARAMS}
@@ -46,6 +46,9 @@ class DecodingSteps:
                       lengths (B,) int32 and past (L, 2, B, G, S, K), the cached keys and values per layer, valid at the
                       first `lengths` positions
                       -> keys_values (L, 2, B, G, T, K), to be appended to the cache
+        prompt_logprobs  process prompt tokens as prefill, and score the token after each of them, next_ids (B, T) int32
+                      -> log_probability (B, T) float32 of these tokens; likeliest_ids and likeliest_log_probabilities
+                      (B, T, 20), the top tokens at each position; keys_values as above
         decode_step   process tokens and sample the token after each of them. Additional inputs: index (B,) int32, the
                       number of generated tokens so far; seed, temperature, top_k, top_p, min_p, repetition_penalty,
                       presence_penalty and frequency_penalty (B,); in_prompt (B, V) bool; counts (B, V) float32, the
@@ -91,6 +94,9 @@ class DecodingSteps:
         return {
             TOKENIZE: signature(self._tokenize, [tf.TensorSpec([None], tf.string, name="text")]),
             PREFILL: signature(self._prefill, cache_specs),
+            PROMPT_LOGPROBS: signature(
+                self._prompt_logprobs, [*cache_specs, tf.TensorSpec([None, None], tf.int32, name="next_ids")]
+            ),
             DECODE_STEP: signature(self._decode_step, [*cache_specs, *sampling_specs]),
         }
 
@@ -105,6 +111,7 @@ class DecodingSteps:
             "past": np.zeros((self._pairs, 2, rows, self.num_groups, 1, self.head_dim), self.dtype.as_numpy_dtype),
         }
         yield PREFILL, inputs
+        yield PROMPT_LOGPROBS, {**inputs, "next_ids": inputs["token_ids"]}
         settings = {name: np.zeros(rows, np.int32) for name in ("index", "seed")}
         settings |= {name: np.full(rows, value, TYPES[type(value)]) for name, value in _NEUTRAL.items()}
         counts = {"in_prompt": np.zeros((rows, width), bool), "counts": np.zeros((rows, width), np.float32)}
@@ -117,6 +124,30 @@ class DecodingSteps:
 
     def _prefill(self, token_ids: tf.Tensor, padding_mask: tf.Tensor, lengths: tf.Tensor, past: tf.Tensor) -> Any:
         return {"keys_values": self._read(token_ids, padding_mask, lengths, past)[1]}
+
+    def _prompt_logprobs(
+        self,
+        *,
+        token_ids: tf.Tensor,
+        padding_mask: tf.Tensor,
+        lengths: tf.Tensor,
+        past: tf.Tensor,
+        next_ids: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
+        x, keys_values = self._read(token_ids, padding_mask, lengths, past)
+        logits = tf.reshape(self._model.next_logits(x), [-1, self._model.vocabulary_size])
+        scored = self._logprobs(logits, tf.reshape(next_ids, [-1]), tf.unstack(tf.shape(token_ids)))
+        return {**scored, "keys_values": keys_values}
+
+    def _logprobs(self, logits: tf.Tensor, token_ids: tf.Tensor, shape: list[tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Return the log probabilities of tokens (B T,) and of the top tokens, in the shape (B, T)."""
+        total = logsumexp(logits, tf.argmax(logits, axis=1, output_type=tf.int32)[:, None])
+        values, top_ids = largest(logits, self._num_top_tokens)
+        return {
+            "log_probability": tf.reshape(pick(logits, token_ids[:, None]) - total, shape),
+            "likeliest_ids": tf.reshape(top_ids, [*shape, self._num_top_tokens]),
+            "likeliest_log_probabilities": tf.reshape(values - total, [*shape, self._num_top_tokens]),
+        }
 
     def _decode_step(
         self,
@@ -161,14 +192,10 @@ class DecodingSteps:
         drawn = draw(
             changed, Sampling(*map(per_token, sampling)), index=positions, done=tf.zeros_like(positions, tf.bool)
         )
-        total = logsumexp(logits, tf.argmax(logits, axis=1, output_type=tf.int32)[:, None])
-        values, top_ids = largest(logits, self._num_top_tokens)
         shape = [rows, times]
         return {
             "token_ids": tf.reshape(drawn, shape),
-            "log_probability": tf.reshape(pick(logits, drawn[:, None]) - total, shape),
-            "likeliest_ids": tf.reshape(top_ids, [*shape, self._num_top_tokens]),
-            "likeliest_log_probabilities": tf.reshape(values - total, [*shape, self._num_top_tokens]),
+            **self._logprobs(logits, drawn, shape),
             "keys_values": keys_values,
         }
 

@@ -81,7 +81,7 @@ class Generator(ServableModel):
         score               text (B,), continuation (B,)
                             -> score (B,) float32, the log probability of the continuation, and length (B,) int32, its
                             number of tokens
-        tokenize, prefill, decode_step
+        tokenize, prefill, prompt_logprobs, decode_step
                             generation step by step, see `DecodingSteps`
 
     Prompts that are longer than the context are an error. Generated text has no incomplete characters.

@@ -21,6 +21,8 @@ HEADER = '%llguidance {"no_forcing": true}\n'
 JSON_OPTIONS = {"whitespace_flexible": False, "item_separator": ", ?", "key_separator": ": ?"}
 JSON_CHARACTERS = frozenset(string.hexdigits + '{}[]:,"\\ -+.' + "nrtuls")
 
+TOOL_CALLS = "tool_calls"  # a field for servers, which do not pass it on from requests
+
 Alphabet = str | None  # the characters that are tokens of the model; None for all characters
 
 
@@ -31,6 +33,10 @@ def guiding_field(fields: Mapping[str, Any]) -> dict[str, Any]:
         fields: the fields of the request. `response_format` is OpenAI's: {"type": "text"}, {"type": "json_object"} or
             {"type": "json_schema", "json_schema": {"schema": {...}}}. The other fields are vLLM's: `guided_choice`, a
             list of texts; `guided_json`, a schema; `guided_regex`, a pattern; `guided_grammar`, a Lark grammar.
+            `tool_calls` is {"calls": [{"begin": TEXT, "schema": {...}, "end": TEXT, "path": TEXT}], "trigger": TEXT or
+            null, "parallel": BOOL}: a call is JSON between two texts, several calls have a line each if they may be
+            parallel, and any text without the trigger may precede the first call, unless the trigger is null. `path`
+            is the location of the schema in the request, for messages.
 
     Raises:
         ServingError: there are several such fields.
@@ -144,6 +150,19 @@ def _response_format(value: Any, where: str, alphabet: Alphabet) -> str:
     return _schema(inside["schema"], f"{where}.json_schema.schema", alphabet)
 
 
+def _tool_calls(value: Any, where: str, alphabet: Alphabet) -> str:
+    """Return the grammar from the start of the first call on; `TriggeredGuide` guides the text before it."""
+    rules = ['start: call ("\\n" call)*' if value["parallel"] else "start: call"]
+    rules.append(f"call: {' | '.join(f'call_{number}' for number in range(len(value['calls'])))}")
+    for number, call in enumerate(value["calls"]):
+        begin, end = json.dumps(call["begin"]), json.dumps(call["end"])
+        if alphabet is not None and (missing := set(call["begin"] + call["end"]) - set(alphabet)):
+            raise unwritable(where, "".join(missing))
+        schema = _schema(call["schema"], f"{where}{call['path']}", alphabet).removeprefix("start: ")
+        rules += [f"call_{number}: {begin} arguments_{number} {end}", f"arguments_{number}: {schema}"]
+    return "\n".join(rules)
+
+
 def _excerpt(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=repr)[:80]
 
@@ -154,4 +173,5 @@ READERS: Mapping[str, Callable[[Any, str, Alphabet], str]] = {
     "guided_json": _schema,
     "guided_regex": _pattern,
     "guided_grammar": _lark,
+    TOOL_CALLS: _tool_calls,
 }

@@ -1,7 +1,7 @@
 """Masks of the tokens that may follow in a guided text."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import Executor, Future
 
 import numpy as np
@@ -24,10 +24,12 @@ class Guide:
         end_ids: the tokens that end the text.
         executor: the executor of mask computations.
         where: the field of the request, for messages.
+        may_stop: whether stop strings and stop tokens may end the text before its constraint is met.
 
     Attributes:
         mask: the current mask, compute_mask in the background.
         is_finished: whether the text has ended.
+        may_stop: as above.
 
     Example:
         >>> guide = Guides([b"a", b"b", b"ab", b""]).guide({"guided_choice": ["ab", "b"]}, end_ids=[3])
@@ -42,9 +44,17 @@ class Guide:
     """
 
     def __init__(
-        self, matcher: LLMatcher, first: np.ndarray, *, end_ids: Collection[int], executor: Executor, where: str
+        self,
+        matcher: LLMatcher,
+        first: np.ndarray,
+        *,
+        end_ids: Collection[int],
+        executor: Executor,
+        where: str,
+        may_stop: bool = True,
     ):
         self._matcher, self._executor, self._where = matcher, executor, where
+        self.may_stop = may_stop
         self._end_ids = sorted(end_ids)
         self._size = len(first) - 1
         self._seconds = 0.0
@@ -59,6 +69,10 @@ class Guide:
             ServingError: the computation exceeds its limits, or no token can follow.
         """
         return self.mask.result()
+
+    def may_end_at(self, token_id: int) -> bool:
+        """Return whether an end token or stop token ends the text; a stop token may be a part of a guided text."""
+        return self.may_stop or token_id in self._end_ids
 
     def advance(self, token_id: int) -> None:
         """Accept a token, and start to compute the next mask.
@@ -80,6 +94,16 @@ class Guide:
             self.mask.set_result(self._with_ends(np.arange(self._size + 1) == self._size))
         else:
             self.mask = self._executor.submit(self._next_mask)
+
+    def skip(self, token_ids: Sequence[int]) -> None:
+        """Accept tokens that need no masks, and start to compute the next mask.
+
+        Raises:
+            ValueError: the tokens are not allowed.
+        """
+        if not self._matcher.consume_tokens(list(token_ids)):
+            raise ValueError(f"the tokens {token_ids} are not allowed")
+        self.mask = self._executor.submit(self._next_mask)
 
     def _next_mask(self) -> np.ndarray:
         start = time.thread_time()

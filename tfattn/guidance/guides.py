@@ -1,6 +1,8 @@
 """Guides of requests, with a cache of compile_grammar grammars."""
 
+import functools
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
@@ -11,10 +13,11 @@ import numpy as np
 from llguidance import LLMatcher
 
 from tfattn.errors import ServingError
-from tfattn.guidance.grammar import guiding_field, unwritable
+from tfattn.guidance.grammar import TOOL_CALLS, guiding_field, unwritable
 from tfattn.guidance.guide import Guide, compute_mask
 from tfattn.guidance.matcher import compile_grammar
 from tfattn.guidance.sandbox import Sandbox
+from tfattn.guidance.triggered_guide import Trigger, TriggeredGuide
 from tfattn.guidance.vocabulary import Vocabulary
 
 MAX_CACHED = 16  # compile_grammar grammars
@@ -37,12 +40,13 @@ class Guides:
 
     def __init__(self, token_bytes: Sequence[bytes]):
         self._vocabulary = Vocabulary(token_bytes)
+        self._trigger = functools.lru_cache(MAX_CACHED)(functools.partial(Trigger.of, token_bytes=tuple(token_bytes)))
         self._sandbox = Sandbox()
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="masks")
         self._cache: OrderedDict[str, Compiled] = OrderedDict()
         self._lock = threading.Lock()
 
-    def guide(self, fields: Mapping[str, Any], *, end_ids: Collection[int]) -> Guide | None:
+    def guide(self, fields: Mapping[str, Any], *, end_ids: Collection[int]) -> Guide | TriggeredGuide | None:
         """Create the guide of a request.
 
         Args:
@@ -67,7 +71,13 @@ class Guides:
                     self._cache.popitem(last=False)
             self._cache.move_to_end(key)
             matcher, first = self._cache[key]
-            return Guide(matcher.deep_copy(), first, end_ids=end_ids, executor=self._executor, where=name)
+            matcher = matcher.deep_copy()
+        may_stop = name != TOOL_CALLS
+        guide = Guide(matcher, first, end_ids=end_ids, executor=self._executor, where=name, may_stop=may_stop)
+        if may_stop or value["trigger"] is None:
+            return guide
+        begins = [call["begin"] for call in value["calls"]]
+        return TriggeredGuide(guide, self._trigger(value["trigger"], os.path.commonprefix(begins)))
 
     def _compiled(self, name: str, value: Any) -> Compiled:
         grammar = self._sandbox.grammar(name, value, self._vocabulary.alphabet)

@@ -61,7 +61,7 @@ class StandIn:
         (folder / "assets/generation.json").write_text(json.dumps(description))
         (folder / "assets/token_bytes.json").write_text(json.dumps([token.decode("latin-1") for token in TOKENS]))
 
-    max_step_tokens, max_chunk, new_cache = 8, 512, staticmethod(KVCache)
+    max_step_tokens, max_chunk, new_cache, scores_prompts = 8, 512, staticmethod(KVCache), True
 
     def run(self, signature, inputs, outputs=()):
         return getattr(self, signature)(**inputs)
@@ -78,6 +78,18 @@ class StandIn:
         assert (past[:, :, 0, :, : lengths[0]] > 0).all() and token_ids.shape[1] + lengths[0] <= past.shape[4]
         self.read.append(token_ids.shape[1])
         return {"keys_values": _keys_values(token_ids)}
+
+    def prompt_logprobs(self, next_ids, **inputs):
+        """Scores that depend on the position and the token after it."""
+        start = int(inputs["lengths"][0])
+        positions = start + np.arange(next_ids.shape[1])
+        likeliest = np.broadcast_to(np.arange(20), (1, next_ids.shape[1], 20))
+        return {
+            **self.prefill(**inputs),
+            "log_probability": -(1000 * positions + next_ids).astype(np.float32),
+            "likeliest_ids": likeliest,
+            "likeliest_log_probabilities": -likeliest.astype(np.float32),
+        }
 
     def decode_step(self, token_ids, padding_mask, lengths, past, index, allowed, logit_bias=None, **settings):
         self.before_step()

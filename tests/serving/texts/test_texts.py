@@ -184,7 +184,7 @@ def test_invalid_requests_are_refused_with_the_cause(client):
         with pytest.raises(openai.BadRequestError) as refused:
             completion(client, "To be", **wrong)
         assert refused.value.param == name
-    with pytest.raises(openai.BadRequestError, match="tokens, and the model's context is 512 tokens"):
+    with pytest.raises(openai.BadRequestError, match=f"tokens, and the model's context is {authors.CONTEXT} tokens"):
         completion(client, "question " * 600)
     with pytest.raises(openai.NotFoundError):
         client.completions.create(model="nobody", prompt="To be")

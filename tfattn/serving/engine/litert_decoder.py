@@ -14,9 +14,9 @@ from tfattn.litert import model_file
 from tfattn.litert.decoder_file import DECODE, READ, TOKENIZER, cache_names, find
 from tfattn.serving.api.failure import invalid
 from tfattn.serving.engine.litert_cache import LiteRtCache
-from tfattn.serving.generation.description import PREFILL, TOKENIZE
+from tfattn.serving.generation.description import PREFILL, PROMPT_LOGPROBS, TOKENIZE
 from tfattn.serving.generation.kv_cache import MIN_CAPACITY, Layout
-from tfattn.serving.generation.sampler import sample
+from tfattn.serving.generation.sampler import log_probabilities, sample
 
 HIDDEN = np.float32(-1e30)  # a bias that hides a key; infinity would give NaN
 INSTALL = "Install it: `pip install 'tfattn[litert]'`, or set `engine: tensorflow`."
@@ -37,7 +37,7 @@ class LiteRtDecoder:
     Attributes:
         folder: the version's folder.
         precision: of the weights.
-        max_step_tokens, max_chunk: see `LanguageModel`.
+        max_step_tokens, max_chunk, scores_prompts: see `LanguageModel`.
 
     Raises:
         ServingError: there is no such file, it is damaged or not of a language model, or LiteRT is not installed.
@@ -45,6 +45,7 @@ class LiteRtDecoder:
 
     max_step_tokens = 1
     max_chunk = 128
+    scores_prompts = True
 
     def __init__(self, folder: Path, *, num_threads: int = 1, tokenize: Tokenize | None = None):
         self.folder = Path(folder)
@@ -94,6 +95,13 @@ class LiteRtDecoder:
             if signature == PREFILL:
                 _, keys_values = self._compute(READ, inputs, np.zeros(1, np.int32))
                 return {"keys_values": keys_values}
+            if signature == PROMPT_LOGPROBS:
+                logits, keys_values = self._compute(READ, inputs, np.arange(inputs["token_ids"].size, dtype=np.int32))
+                scored = log_probabilities(logits, inputs["next_ids"][0])
+                return {
+                    **{name: np.swapaxes(values, 0, 1) for name, values in scored.items()},
+                    "keys_values": keys_values,
+                }
             rows, times = inputs["token_ids"].shape
             if times != 1:
                 raise invalid(f"a step of the LiteRT engine takes 1 token of each text, received {times}")

@@ -19,6 +19,7 @@ from tfattn.graphs import operations
 from tfattn.serving.api.failure import CODES, Failure
 from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine import links
+from tfattn.serving.generation.description import PROMPT_LOGPROBS
 from tfattn.serving.generation.kv_cache import MIN_CAPACITY, KVCache, Layout
 
 # TensorFlow's own thread pool would add a thread switch to each call, without a gain for one thread.
@@ -47,7 +48,7 @@ class SavedModel:
     Attributes:
         folder: the version's folder.
         signatures: the model's signatures by name.
-        max_step_tokens, max_chunk: of a language model, see `LanguageModel`.
+        max_step_tokens, max_chunk, scores_prompts: of a language model, see `LanguageModel`.
 
     Raises:
         ServingError: the folder is not a SavedModel, or the model needs operations that are not installed.
@@ -94,6 +95,7 @@ class SavedModel:
             for name, message in sorted(loaded.signature_def.items())
             if not name.startswith("__")
         }
+        self.scores_prompts = PROMPT_LOGPROBS in self.signatures  # older exports do not
         self._functions: dict[Any, Callable[..., list]] = {}
         self._lock = threading.Lock()
 

@@ -15,7 +15,8 @@ from tfattn.sampling_params import ANNOTATIONS
 from tfattn.serving.generation.kv_cache import MIN_CAPACITY, KVCache, Layout
 
 FILE, TOKEN_BYTES = Path("assets") / "generation.json", Path("assets") / "token_bytes.json"
-DECODE_STEP, PREFILL, TOKENIZE = "decode_step", "prefill", "tokenize"  # signatures
+# Signatures of `DecodingSteps`.
+DECODE_STEP, PREFILL, PROMPT_LOGPROBS, TOKENIZE = "decode_step", "prefill", "prompt_logprobs", "tokenize"
 
 
 class LanguageModel(Protocol):
@@ -25,9 +26,11 @@ class LanguageModel(Protocol):
         folder: of the export.
         max_step_tokens: the most tokens of all texts that a decode step reads, proposals included.
         max_chunk: the most prompt tokens that are read at a time.
+        scores_prompts: whether there is the signature `prompt_logprobs`.
     """
 
     folder: Path
+    scores_prompts: bool
     max_step_tokens: int
     max_chunk: int
 

@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfattn.serving.generation.description import DECODE_STEP, PREFILL, Description, LanguageModel
+from tfattn.serving.generation.description import DECODE_STEP, PREFILL, PROMPT_LOGPROBS, Description, LanguageModel
 from tfattn.serving.generation.input_batch import InputBatch
-from tfattn.serving.generation.kv_cache import MIN_CAPACITY, Layout, PrefixCache, common_length, padded_size
+from tfattn.serving.generation.kv_cache import MIN_CAPACITY, PrefixCache, common_length, padded_size
 from tfattn.serving.generation.output import Token
 from tfattn.serving.generation.request import TextLimits
 from tfattn.serving.generation.sequence import Sequence, count_accepted
 
 CHUNK = 64  # prompt tokens of a chunk while running sequences wait for it
+TOP_LOGPROBS = ("likeliest_ids", "likeliest_log_probabilities")
+SCORED_CHUNK = 128  # the most prompt tokens whose logits are in memory at a time
 # Seconds that a step waits for the masks of guided sequences. Most masks take far less. Sequences with slower masks
 # skip the step, so that other sequences do not wait.
 MASK_WAIT = 0.002
@@ -38,19 +40,21 @@ class Decoded(NamedTuple):
 class Prefill:
     """The prefill of a sequence into a cache of its own, without the last token of the prompt.
 
+    It computes the log probabilities of the prompt if the sequence returns them.
+
     Args:
         model: the language model.
-        layout: of the cache.
+        description: of the model.
         sequence: the sequence; its first tokens may be computed already.
         known: (L, 2, G, S, K), first the keys and values of these computed tokens; None if there are none.
     """
 
-    def __init__(self, model: LanguageModel, layout: Layout, sequence: Sequence, known: np.ndarray | None):
+    def __init__(self, model: LanguageModel, description: Description, sequence: Sequence, known: np.ndarray | None):
         self.sequence = sequence
-        self._model = model
+        self._model, self._description = model, description
         until = sequence.num_prefill
         capacity = padded_size(until, least=MIN_CAPACITY, most=max(until, MIN_CAPACITY))
-        self._cache = model.new_cache(layout, capacity=capacity)
+        self._cache = model.new_cache(description.layout, capacity=capacity)
         if known is not None:
             self._cache.write(0, 0, known[:, :, :, : sequence.num_computed])
 
@@ -62,16 +66,31 @@ class Prefill:
     def run(self, max_tokens: int) -> bool:
         """Compute the next tokens, `max_tokens` at most, and return whether the prefill is complete."""
         start, until = self.sequence.num_computed, self.sequence.num_prefill
-        token_ids = self.sequence.prompt_ids[start : min(start + max_tokens, until)][None]
+        max_tokens = min(max_tokens, SCORED_CHUNK) if self.sequence.scores_prompt else max_tokens
+        end = min(start + max_tokens, until)
+        token_ids = self.sequence.prompt_ids[start:end][None]
         inputs = {
             "token_ids": token_ids,
             "padding_mask": np.ones(token_ids.shape, bool),
             "lengths": np.array([start], np.int32),
             "past": self._cache.array,
         }
-        self._cache.write(0, start, self._model.run(PREFILL, inputs)["keys_values"][:, :, 0])
-        self.sequence.prefill(token_ids.shape[1])
-        return self.sequence.num_computed == until
+        outputs = self._scored(inputs, end) if self.sequence.scores_prompt else self._model.run(PREFILL, inputs)
+        self._cache.write(0, start, outputs["keys_values"][:, :, 0])
+        self.sequence.prefill(end - start)
+        return end == until
+
+    def _scored(self, inputs: Mapping[str, np.ndarray], end: int) -> Mapping[str, np.ndarray]:
+        """Compute a chunk that ends before a position, and record the log probabilities of the tokens after each."""
+        next_ids = self.sequence.prompt_ids[self.sequence.num_computed + 1 : end + 1]
+        top = TOP_LOGPROBS if self.sequence.params.logprobs else ()
+        names = ("log_probability", "keys_values", *top)
+        outputs = self._model.run(PROMPT_LOGPROBS, {**inputs, "next_ids": next_ids[None]}, names)
+        self.sequence.score(
+            _token(self._description, self.sequence, token_id, outputs, (0, position))
+            for position, token_id in enumerate(next_ids.tolist())
+        )
+        return outputs
 
 
 class ModelRunner:
@@ -106,13 +125,16 @@ class ModelRunner:
         return self._prefill is None and len(self._batch.sequences) < self._limits.max_running
 
     def start(self, sequence: Sequence) -> None:
-        """Start a sequence with the keys and values of the longest known prefix of its prompt."""
-        num_cached, known = self._longest_prefix(sequence.prompt_ids[:-1])
+        """Start a sequence with the keys and values of the longest known prefix of its prompt, unless it is scored."""
+        if sequence.scores_prompt:
+            first = int(sequence.prompt_ids[0])
+            sequence.score([Token(first, _text(self._description, first), None)])
+        num_cached, known = (0, None) if sequence.scores_prompt else self._longest_prefix(sequence.prompt_ids[:-1])
         sequence.prefill(num_cached, is_cached=True)
         if num_cached == sequence.num_prefill:
             self._batch.add(sequence, known)
         else:
-            self._prefill = Prefill(self._model, self._description.layout, sequence, known)
+            self._prefill = Prefill(self._model, self._description, sequence, known)
 
     def step(self) -> list[tuple[Sequence, Sampled | Exception]]:
         """Compute a chunk of a prompt, and the next tokens of each sequence of the batch.
@@ -196,26 +218,10 @@ class ModelRunner:
         token_ids = outputs["token_ids"][row].tolist()
         token_ids = token_ids[: count_accepted(guesses, token_ids) + 1]
         tokens = [
-            (token_id, self._details(sequence, token_id, outputs, (row, position)))
+            (token_id, _token(self._description, sequence, token_id, outputs, (row, position)))
             for position, token_id in enumerate(token_ids)
         ]
         return Decoded(tokens, len(guesses), outputs["keys_values"][:, :, row, :, : len(tokens)])
-
-    def _details(
-        self, sequence: Sequence, token_id: int, outputs: Mapping[str, np.ndarray], position: tuple[int, int]
-    ) -> Token | None:
-        """Return a token with its log probabilities, if the request asks for them."""
-        if sequence.params.logprobs is None:
-            return None
-        top = ()
-        if sequence.params.logprobs:
-            ids = outputs["likeliest_ids"][position][: sequence.params.logprobs].tolist()
-            values = outputs["likeliest_log_probabilities"][position][: sequence.params.logprobs].tolist()
-            top = tuple((self._text(top_id), value) for top_id, value in zip(ids, values, strict=True))
-        return Token(token_id, self._text(token_id), float(outputs["log_probability"][position]), top)
-
-    def _text(self, token_id: int) -> str:
-        return self._description.token_bytes[token_id].decode("latin-1")
 
     def _recorded(self, sequence: Sequence, decoded: Decoded | Exception) -> Sampled | Exception:
         """Record the result of a step in the batch, and return its tokens."""
@@ -227,3 +233,24 @@ class ModelRunner:
         except Exception as error:
             return error
         return decoded.tokens
+
+
+def _token(
+    description: Description,
+    sequence: Sequence,
+    token_id: int,
+    outputs: Mapping[str, np.ndarray],
+    position: tuple[int, int],
+) -> Token | None:
+    """Return a token with its log probabilities, if the request asks for them."""
+    count, top = sequence.params.logprobs, ()
+    if count is None:
+        return None
+    if count:
+        ids, values = (outputs[name][position][:count].tolist() for name in TOP_LOGPROBS)
+        top = tuple((_text(description, top_id), value) for top_id, value in zip(ids, values, strict=True))
+    return Token(token_id, _text(description, token_id), float(outputs["log_probability"][position]), top)
+
+
+def _text(description: Description, token_id: int) -> str:
+    return description.token_bytes[token_id].decode("latin-1")

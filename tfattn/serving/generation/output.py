@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from tfattn.formats.tool_calls import overlap
+
 FinishReason = Literal["stop", "length"]
 
 
@@ -16,13 +18,13 @@ class Token(NamedTuple):
     Attributes:
         token_id: its id.
         text: its bytes, each as the character with that code point (latin-1): a token may be a part of a character.
-        log_probability: by the model itself, before temperature and penalties.
+        log_probability: by the model itself, before temperature and penalties; None for the first token of a prompt.
         top_logprobs: bytes and log probabilities of the most likely tokens at its position.
     """
 
     token_id: int
     text: str
-    log_probability: float
+    log_probability: float | None
     top_logprobs: tuple[tuple[str, float], ...] = ()
 
 
@@ -54,6 +56,7 @@ class OutputChunk:
         tokens: the tokens of the text, if the request asks for log probabilities.
         finish_reason: in the last chunk: "stop" after an end token or a stop string, "length" at the token limit.
         usage: in the last chunk.
+        is_prompt: whether the chunk is the prompt.
     """
 
     index: int
@@ -61,16 +64,18 @@ class OutputChunk:
     tokens: tuple[Token, ...] = field(default=())
     finish_reason: FinishReason | None = None
     usage: Usage | None = None
+    is_prompt: bool = False
 
     def to_bytes(self) -> bytes:
         """Serialize the chunk for another process."""
-        return json.dumps([self.index, self.text, self.tokens, self.finish_reason, self.usage]).encode()
+        values = [self.index, self.text, self.tokens, self.finish_reason, self.usage, self.is_prompt]
+        return json.dumps(values).encode()
 
     @classmethod
     def from_bytes(cls, message: bytes) -> "OutputChunk":
         """Deserialize the result of `to_bytes`."""
-        index, text, tokens, finish_reason, usage = json.loads(message)
-        return cls(index, text, tuple(map(_token, tokens)), finish_reason, Usage(*usage) if usage else None)
+        index, text, tokens, finish_reason, usage, is_prompt = json.loads(message)
+        return cls(index, text, tuple(map(_token, tokens)), finish_reason, Usage(*usage) if usage else None, is_prompt)
 
 
 def _token(values: list[Any]) -> Token:
@@ -123,7 +128,7 @@ class Detokenizer:
         if found:
             self.is_stopped = True
             return self._decode(min(found))
-        return self._decode(len(self._held) - self._num_ambiguous())
+        return self._decode(len(self._held) - max((overlap(self._held, stop) for stop in self._stop), default=0))
 
     def end(self) -> str:
         """Return the text that was held back for a stop string. Nothing may be added after that."""
@@ -147,12 +152,3 @@ class Detokenizer:
         text = self._decoder.decode(released)
         self.num_bytes += before + count - len(self._decoder.getstate()[0])
         return text
-
-    def _num_ambiguous(self) -> int:
-        """Return the number of last bytes that may start a stop string."""
-        longest = min(max(map(len, self._stop), default=1) - 1, len(self._held))
-        for length in range(longest, 0, -1):
-            ending = self._held[-length:]
-            if any(stop.startswith(ending) for stop in self._stop):
-                return length
-        return 0

@@ -1,12 +1,24 @@
 """A request for generated text, its validation, and the limits of a model that serves requests."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    NonNegativeInt,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
-from tfattn.sampling_params import ANNOTATIONS, RANGES, NumTexts, SamplingParams
+from tfattn.formats.chat_template import Role
+from tfattn.formats.tool_calls import ToolCall
+from tfattn.sampling_params import ANNOTATIONS, MAX_INT, RANGES, NumTexts, SamplingParams
 from tfattn.serving.api.failure import Failure, invalid
 
 MAX_PROMPTS = 16
@@ -46,16 +58,18 @@ AllowedTokenIds = Annotated[TokenIds, Field(min_length=1)]
 BadWord = Annotated[str, Field(min_length=1, max_length=MAX_BAD_WORD_CHARACTERS)]
 BadWords = Annotated[tuple[BadWord, ...], Field(max_length=MAX_BAD_WORDS)]
 Bias = Annotated[FiniteFloat, Field(ge=-100, le=100)]
+NumTokens = Annotated[int, Field(ge=0, le=MAX_INT)]  # 0 is for a prompt alone
 LogitBias = Annotated[dict[NonNegativeInt, Bias], Field(max_length=MAX_BIASED)]
 
 
 class ChatMessage(BaseModel):
-    """A message of a chat."""
+    """A message of a chat, see `Message`."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
-    role: Literal["system", "user", "assistant"]
+    role: Role | Literal["tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 Prompt = str | tuple[int, ...] | tuple[ChatMessage, ...]
@@ -80,8 +94,11 @@ class Request(Settings):
     Attributes:
         prompts: each a text, token ids, or the messages of a chat that the assistant continues.
         n: the number of texts for each prompt.
+        tools: the tools that a chat describes to the model, see formats/tool_calls.py.
         guided: the constraint on a text, by one of the fields `response_format`, `guided_choice`, `guided_json`,
-            `guided_regex` and `guided_grammar` (see guidance/grammar.py); empty for no constraint.
+            `guided_regex`, `guided_grammar` and `tool_calls` (see guidance/grammar.py); empty for no constraint.
+        max_tokens: as in `SamplingParams`; 0 with `echo` to return the prompt alone.
+        echo: whether each text starts with its prompt, with the log probabilities of its tokens if `logprobs` is set.
         min_tokens: the number of tokens before an end token, a stop token or a stop string may end a text.
         stop_token_ids: tokens that end a text, in addition to the model's own; they are not a part of it.
         ignore_eos: whether a text continues where the model would end it.
@@ -99,13 +116,22 @@ class Request(Settings):
 
     prompts: Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
     n: NumTexts = 1
+    tools: tuple[dict[str, Any], ...] = ()
     guided: dict[str, Any] = {}
+    max_tokens: NumTokens | None = None
+    echo: bool = False
     min_tokens: Annotated[int, Field(ge=0)] = 0
     stop_token_ids: TokenIds = ()
     ignore_eos: bool = False
     bad_words: BadWords = ()
     allowed_token_ids: AllowedTokenIds | None = None
     logit_bias: LogitBias = {}
+
+    @model_validator(mode="after")
+    def _has_output(self) -> "Request":
+        if self.max_tokens == 0 and not self.echo:
+            raise ValueError(f"max_tokens: expected {RANGES['max_tokens']}, or 0 with echo")
+        return self
 
 
 def read(model: type[Model], body: bytes) -> Model:
@@ -132,9 +158,21 @@ def refusal(error: ValidationError) -> Failure:
         message = f"expected {RANGES[location[0]]}"  # the message of an export's signatures
     if problem["type"] not in ("json_invalid", "missing", "value_error"):
         message = f"{message}, received {_shown(problem['input'])}"
-    failure = invalid(": ".join([*map(str, location), message]))
+    failure = invalid(": ".join([*([_path(problem["loc"])] if location else []), message]))
     failure.parameter = str(location[0]) if location else ""
     return failure
+
+
+def _path(location: tuple[str | int, ...]) -> str:
+    """Return the name of a field, with the path within an item of a list, such as tools[0].function."""
+    path, *inside = map(str, location)
+    if not inside or not isinstance(location[1], int):
+        return path
+    for part in inside:
+        if not re.fullmatch(r"[0-9]+|(?!str$)[a-z_]{1,64}", part):  # the type of a value, or a name in the request
+            break
+        path += f"[{part}]" if part.isdecimal() else f".{part}"
+    return path
 
 
 def _shown(value: Any) -> str:

@@ -2,8 +2,9 @@
 
 import dataclasses
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as TokenIds
+from typing import Any
 
 import numpy as np
 
@@ -30,23 +31,28 @@ class RequestProcessor:
 
     def __init__(self, model: LanguageModel, description: Description, *, speculative: bool):
         self._tokenizer = PromptTokenizer(model, description)
-        self._description, self._speculative = description, speculative
+        self._model, self._description, self._speculative = model, description, speculative
         self._guides = Guides(description.token_bytes)
 
     def sequences(self, request: Request) -> list[Sequence]:
         """Return the sequences of a request: prompt by prompt, n for each.
 
         Raises:
-            Failure: INVALID_ARGUMENT, a prompt or a constraint on the text is invalid.
+            Failure: INVALID_ARGUMENT, a prompt or a constraint on the text is invalid, or not supported.
         """
+        if request.echo and request.logprobs is not None and not self._model.scores_prompts:
+            raise invalid("echo: this export has no log-probabilities of prompts; export the model again")
         defaults, context = self._description.defaults, self._description.context
         params = request.complete(defaults)
         seed = secrets.randbits(32) if params.seed is None else params.seed
         self._check_token_ids(request)
         banned = self._tokenizer.variants(request.bad_words)
         sequences = []
+        least = 0 if params.max_tokens == 0 else 1
         for prompt in request.prompts:
-            prompt_ids, rules = self._tokenizer.token_ids(prompt), self._rules(request, prompt, banned)
+            prompt_ids = self._tokenizer.token_ids(prompt, room=least, tools=request.tools)
+            rules = self._rules(request, prompt, banned)
+            echo = self._tokenizer.text(prompt, prompt_ids) if request.echo else None
             for choice in range(request.n):
                 # A stop token may be a part of a guided text. It then ends the text before its constraint is met.
                 end_ids = rules.end_ids.difference(request.stop_token_ids)
@@ -54,7 +60,7 @@ class RequestProcessor:
                     guide = self._guides.guide(request.guided, end_ids=end_ids)
                 except ServingError as error:
                     raise invalid(str(error)) from None
-                limit = min(params.max_tokens or context, context - len(prompt_ids))
+                limit = min(context if params.max_tokens is None else params.max_tokens, context - len(prompt_ids))
                 sequence = Sequence(
                     len(sequences),
                     prompt_ids,
@@ -63,6 +69,7 @@ class RequestProcessor:
                     logit_bias=request.logit_bias,
                     guide=guide,
                     speculative=self._speculative,
+                    echo=echo,
                 )
                 sequences.append(sequence)
         return sequences
@@ -99,8 +106,13 @@ class PromptTokenizer:
         self._model, self._description = model, description
         self._longest_token = max(map(len, description.token_bytes), default=1) or 1
 
-    def token_ids(self, prompt: Prompt) -> np.ndarray:
-        """Return the tokens (P,) int32 of a prompt: at least 1, and fewer than the context has.
+    def token_ids(self, prompt: Prompt, *, room: int = 1, tools: TokenIds[Mapping[str, Any]] = ()) -> np.ndarray:
+        """Return the tokens (P,) int32 of a prompt, at least 1.
+
+        Args:
+            prompt: the prompt.
+            room: the number of generated tokens that must fit into the context.
+            tools: the tools that a chat describes.
 
         Raises:
             Failure: INVALID_ARGUMENT, the prompt is too long or has unknown tokens, or it is a chat and the model has
@@ -116,11 +128,17 @@ class PromptTokenizer:
         elif (template := self._description.chat_template) is None:
             raise invalid("The model has no chat template: it continues texts, and does not answer messages")
         else:
-            messages = [Message(message.role, message.content) for message in prompt]
-            token_ids = self._encode(template.pieces(messages, is_answered=False))
-        if len(token_ids) >= self._description.context:
+            messages = [Message(message.role, message.content, message.tool_calls) for message in prompt]
+            token_ids = self._encode(template.pieces(messages, is_answered=False, tools=tools))
+        if len(token_ids) + room > self._description.context:
             raise self._too_long(f"{len(token_ids)}")
         return token_ids
+
+    def text(self, prompt: Prompt, token_ids: np.ndarray) -> str:
+        """Return the text of a prompt that is a text or token ids."""
+        if isinstance(prompt, str):
+            return prompt
+        return b"".join(self._description.token_bytes[token_id] for token_id in token_ids).decode("utf-8", "replace")
 
     def variants(self, words: Iterable[str]) -> tuple[tuple[int, ...], ...]:
         """Return the tokens of each word, at the start of a text and after a space."""

@@ -34,7 +34,7 @@ def sample(
     token_ids = np.array([_draw(row, inputs, number) for number, row in enumerate(changed)], np.int32)
     found = {"token_ids": token_ids[:, None]}
     if not outputs or set(outputs) - {"token_ids", "keys_values"}:
-        found |= _log_probabilities(logits, token_ids)
+        found |= log_probabilities(logits, token_ids)
     return found
 
 
@@ -81,7 +81,13 @@ def _draw(logits: np.ndarray, inputs: Mapping[str, np.ndarray], row: int) -> int
     return most_likely
 
 
-def _log_probabilities(logits: np.ndarray, token_ids: np.ndarray) -> dict[str, np.ndarray]:
+def log_probabilities(logits: np.ndarray, token_ids: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the log probabilities of a token (B,) of each row and of the top tokens, with the names of `decode_step`.
+
+    Args:
+        logits: (B, V) float32.
+        token_ids: (B,).
+    """
     rows = np.arange(len(logits))[:, None]
     largest = logits.max(axis=1, keepdims=True)
     total = largest + np.log(np.exp(logits - largest).sum(axis=1, keepdims=True))

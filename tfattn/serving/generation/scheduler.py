@@ -210,6 +210,7 @@ class Scheduler:
         with self._isolated(sequence):
             if isinstance(sampled, Exception):
                 raise sampled
+            chunks += [echo] if (echo := sequence.take_echo()) is not None else []
             for token_id, token in sampled:
                 chunk = sequence.append(token_id, self.description.token_bytes[token_id], token)
                 chunks += [chunk] if chunk is not None else []

@@ -1,6 +1,6 @@
 """A sequence: the state of one generated text, from its prompt to its last token."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as TokenIds
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 
 from tfattn.errors import ServingError
 from tfattn.guidance.guide import Guide
+from tfattn.guidance.triggered_guide import TriggeredGuide
 from tfattn.sampling_params import SamplingParams
 from tfattn.serving.generation.output import Detokenizer, FinishReason, OutputChunk, Token, Usage
 
@@ -64,8 +65,10 @@ class Sequence:
         logit_bias: added to the logits of tokens, by their ids.
         guide: the constraint on the text; None without a constraint.
         speculative: whether to propose next tokens.
+        echo: the text of the prompt, to be returned before the generated text; None if it is not returned.
 
     Attributes:
+        scores_prompt: whether the log probabilities of the prompt are returned, too.
         slot: its row in the batch; None outside the batch.
         num_computed: the number of its first tokens whose keys and values are in the cache.
         num_cached: how many of them came from other sequences.
@@ -81,8 +84,9 @@ class Sequence:
         *,
         rules: TokenRules,
         logit_bias: Mapping[int, float],
-        guide: Guide | None = None,
+        guide: Guide | TriggeredGuide | None = None,
         speculative: bool = True,
+        echo: str | None = None,
     ):
         self.index, self.prompt_ids, self.params, self.logit_bias = index, prompt_ids, params, logit_bias
         self.slot: int | None = None
@@ -92,6 +96,8 @@ class Sequence:
         self._token_ids: list[int] = prompt_ids.tolist()  # and the generated tokens
         self._rules, self._guide = rules, guide
         self._detokenizer = Detokenizer(params.stop)
+        self.scores_prompt = echo is not None and params.logprobs is not None
+        self._echo, self._prompt_tokens = echo, list[Token]()
         # Guide and rules give the mask of a single token, so proposals cannot be verified with them.
         self._proposer = NgramProposer() if speculative and self.is_free else None
 
@@ -158,6 +164,15 @@ class Sequence:
         self.num_computed += count
         self.num_cached += count if is_cached else 0
 
+    def score(self, tokens: Iterable[Token]) -> None:
+        """Record the log probabilities of the next prompt tokens."""
+        self._prompt_tokens += tokens
+
+    def take_echo(self) -> OutputChunk | None:
+        """Return the prompt once, if it is a part of the output and has been computed."""
+        echo, self._echo = self._echo, None
+        return None if echo is None else OutputChunk(self.index, echo, tuple(self._prompt_tokens), is_prompt=True)
+
     def append(self, token_id: int, token_bytes: bytes, token: Token | None) -> OutputChunk | None:
         """Add a generated token, after a step that read the token before it.
 
@@ -173,12 +188,17 @@ class Sequence:
             ServingError: the guide failed.
         """
         self.num_computed += 1
-        if token_id in self._rules.end_ids:
+        if self.params.max_tokens == 0:
+            return self.finish("length")
+        if token_id in self._rules.end_ids and (self._guide is None or self._guide.may_end_at(token_id)):
+            if self.scores_prompt:  # evaluation harnesses drop the last token, and expect that it is a generated token
+                self._detokenizer.add(b"", token=token._replace(text=""))
             return self.finish("stop")
         self._token_ids.append(token_id)
+        may_stop = self.num_generated > self._rules.min_tokens
         if self._guide is not None:
             self._guide.advance(token_id)
-        may_stop = self.num_generated > self._rules.min_tokens
+            may_stop &= self._guide.may_stop
         text = self._detokenizer.add(token_bytes, token=token, may_stop=may_stop)
         if self._detokenizer.is_stopped or (self._guide is not None and self._guide.is_finished):
             return self.finish("stop", text)

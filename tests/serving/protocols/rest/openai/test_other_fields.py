@@ -1,12 +1,20 @@
 """Fields of other servers are refused if they would change the response, and ignored otherwise."""
 
+from typing import get_type_hints
+
 import pytest
+from openai.types import completion_create_params
+from openai.types.chat import completion_create_params as chat_create_params
+from openai.types.responses import response_create_params
 
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
 from tfattn.serving.protocols.rest.openai.fields import NAMES
 from tfattn.serving.protocols.rest.openai.other_fields import OTHER_PATH, UNSUPPORTED, WITHOUT_EFFECT, check, warning
+from tfattn.serving.protocols.rest.openai.responses import ResponsesFields
+
+PATHS = [ChatFields, CompletionFields, ResponsesFields]
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
@@ -21,21 +29,36 @@ def test_unsupported_fields_are_refused_with_a_remedy(name):
 
 
 def test_remedies_name_fields_that_there_are():
-    known = {*ChatFields.model_fields, *CompletionFields.model_fields, *NAMES}
+    known = {*NAMES}.union(*(path.model_fields for path in PATHS))
     used = {words.rstrip(",;") for remedy, _ in UNSUPPORTED.values() for words in remedy.split() if "_" in words}
     assert {word for word in used if word.isidentifier()} <= known | {"n_best"}
 
 
 def test_no_field_is_in_two_tables():
-    fields = {*ChatFields.model_fields} & {*CompletionFields.model_fields}
+    fields = set.intersection(*({*path.model_fields} for path in PATHS))
     tables = [fields, set(UNSUPPORTED), set(OTHER_PATH), set(WITHOUT_EFFECT), set(NAMES)]
     assert len(set.union(*tables)) == sum(map(len, tables))
 
 
 @pytest.mark.parametrize("name", OTHER_PATH)
 def test_a_field_of_the_other_path_is_refused_with_that_path(name):
-    with pytest.raises(Failure, match=f"^{name}: .*; {OTHER_PATH[name]} has it"):
+    path, neutral = OTHER_PATH[name]
+    with pytest.raises(Failure, match=f"^{name}: .*; {path} has it"):
         check({name: 5}, strict=False)
+    assert check(dict.fromkeys([name], neutral[0] if neutral else None), strict=True) == []
+
+
+@pytest.mark.parametrize(
+    "path, params",
+    [
+        (ChatFields, chat_create_params.CompletionCreateParamsStreaming),
+        (CompletionFields, completion_create_params.CompletionCreateParamsStreaming),
+        (ResponsesFields, response_create_params.ResponseCreateParamsStreaming),
+    ],
+)
+def test_every_field_of_openais_client_is_obeyed_or_refused_or_without_effect(path, params):
+    known = {*path.model_fields, *NAMES, *UNSUPPORTED, *OTHER_PATH, *WITHOUT_EFFECT}
+    assert set(get_type_hints(params)) <= known
 
 
 def test_unknown_fields_are_told_and_refused_where_a_request_is_strict():

@@ -129,11 +129,29 @@ def test_a_chat_stream_starts_with_the_role_and_may_end_with_usage(server):
 
 
 def test_an_echo_precedes_each_text(server, author):
-    author.pieces = PIECES
+    author.pieces = [OutputChunk(index, "Once", is_prompt=True) for index in (0, 1)] + PIECES
     answer = server.ask("POST", COMPLETIONS, completion(n=2, echo=True)).json
     assert [choice["text"] for choice in answer["choices"]] == ["OnceThe fox", "OnceA"]
     *written, _ = events(server.ask("POST", COMPLETIONS, completion(n=2, echo=True, stream=True)))
-    assert [json.loads(event)["choices"][0]["text"] for event in written] == ["OnceThe", "OnceA", " fox", ""]
+    choices = [json.loads(event)["choices"][0] for event in written]
+    texts = ["".join(choice["text"] for choice in choices if choice["index"] == index) for index in (0, 1)]
+    assert texts == ["OnceThe fox", "OnceA"] and all(request.echo for request in author.requests)
+
+
+def test_an_echo_has_log_probabilities(server, author):
+    prompt = (Token(7, "On", None), Token(8, "ce", -2.0, (("\xe5", -1.0), ("\xe6", -2.0))))
+    author.pieces = [OutputChunk(0, "Once", prompt, is_prompt=True), OutputChunk(0, "", (), "length", Usage(2, 0, 0))]
+    asked = completion(prompt=[7, 8], echo=True, logprobs=2, max_tokens=0)
+    (choice,) = server.ask("POST", COMPLETIONS, asked).json["choices"]
+    assert (choice["text"], choice["finish_reason"]) == ("Once", "length")
+    assert choice["logprobs"] == {
+        "tokens": ["On", "ce"],
+        "token_logprobs": [None, -2.0],
+        "top_logprobs": [None, {"\ufffd": -1.0}],  # of two tokens with the same text the most likely
+        "text_offset": [0, 2],
+    }
+    (wanted,) = author.requests
+    assert (wanted.prompts, wanted.max_tokens, wanted.logprobs, wanted.echo) == (((7, 8),), 0, 2, True)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +198,7 @@ def test_a_model_path_depends_on_the_client(server):
 
 
 @pytest.mark.parametrize(
-    "path", ["embeddings", "responses", "responses/r_1", "moderations", "files", "batches/b/cancel"]
+    "path", ["embeddings", "responses/r_1", "responses/r_1/cancel", "moderations", "files", "batches/b/cancel"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_paths_of_openais_api_that_are_not_offered(server, serve, method, path):
@@ -216,7 +234,6 @@ def test_without_language_models_the_paths_are_tf_servings(serve):
         ("logprobs", 21, []),
         ("stream", "yes", ["boolean", "received a string"]),
         ("model", 5, ["string"]),
-        ("tools", [{"type": "function"}], ["does not support it", "response_format"]),
         ("logit_bias", {"5": 101}, ["less than or equal to 100"]),
         ("logit_bias", {"to": 1}, ["integer"]),
         ("stop_token_ids", [-1], ["greater than or equal to 0"]),
@@ -240,7 +257,6 @@ def test_invalid_values_are_refused_with_their_names(server, author, parameter, 
         (CHAT, {"messages": "Hi"}, "messages", ["received a string"]),
         (CHAT, {"top_logprobs": 2}, "top_logprobs", ["logprobs"]),
         (CHAT, {"guided_choice": ["a"], "guided_regex": "b"}, "guided_regex", ["only one field"]),
-        (COMPLETIONS, {"prompt": [1], "echo": True}, "echo", ["text"]),
         (COMPLETIONS, {"n": 3, "best_of": 2}, "best_of", ["at least n, 3, received 2"]),
         (COMPLETIONS, {"best_of": 2, "stream": True}, "best_of", ["stream to be false"]),
         (COMPLETIONS, {"max_tokens": 5, "min_tokens": 6}, "min_tokens", ["at most max_tokens, 5, received 6"]),
@@ -248,7 +264,7 @@ def test_invalid_values_are_refused_with_their_names(server, author, parameter, 
         (COMPLETIONS, {"messages": SAID}, "messages", [CHAT]),
         (COMPLETIONS, {"prompt": []}, "prompt", []),
         (COMPLETIONS, {"prompt": ["x"] * 17}, "prompt", []),
-        (COMPLETIONS, {"echo": True, "logprobs": 1}, "echo", ["log-probabilities"]),
+        (COMPLETIONS, {"echo": True, "max_tokens": -1}, "max_tokens", ["from 1 to 2147483647", "received -1"]),
     ],
 )
 def test_invalid_fields_of_a_path(server, path, fields, parameter, words):
@@ -288,6 +304,11 @@ def test_the_most_probable_texts_are_returned_in_order(server, author):
     choices = [(choice["index"], choice["text"], choice["logprobs"]) for choice in answer["choices"]]
     assert choices == [(0, "1", None), (1, "2", None)]
     assert answer["usage"]["completion_tokens"] == 12
+    prompts = [OutputChunk(index, "p", (Token(4, "p", None),), is_prompt=True) for index in told]
+    author.pieces = prompts + author.pieces
+    answer = server.ask("POST", COMPLETIONS, completion(n=2, best_of=4, echo=True)).json
+    assert [choice["text"] for choice in answer["choices"]] == ["p1", "p2"]
+    author.pieces = author.pieces[len(prompts) :]
     answer = server.ask("POST", COMPLETIONS, completion(prompt=["a", "b"], best_of=2, logprobs=1, echo=False)).json
     assert [choice["text"] for choice in answer["choices"]] == ["1", "2"]
     assert answer["choices"][0]["logprobs"]["token_logprobs"] == [-0.1]

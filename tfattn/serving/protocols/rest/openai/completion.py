@@ -6,11 +6,16 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from tfattn.sampling_params import NumTexts, SamplingParams
+from tfattn.sampling_params import RANGES, NumTexts, SamplingParams
 from tfattn.serving.generation.output import OutputChunk, Token
-from tfattn.serving.generation.request import MAX_PROMPTS, Request
+from tfattn.serving.generation.request import MAX_PROMPTS, NumTokens, Request
 from tfattn.serving.protocols.rest.openai.fields import TextFields
-from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder, decode_token, joined_tokens
+from tfattn.serving.protocols.rest.openai.response_builder import (
+    ChoicesBuilder,
+    ResponseBuilder,
+    decode_token,
+    joined_tokens,
+)
 from tfattn.serving.protocols.rest.response import invalid_parameter
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_PROMPTS)]
@@ -23,11 +28,13 @@ class CompletionFields(TextFields):
 
     Attributes:
         prompt: a text, token ids, or a list of either.
-        echo: whether to return the prompt before the generated text.
+        max_tokens: the maximum number of generated tokens; 0 with `echo` to return the prompt alone.
+        echo: whether to return the prompt before the generated text, with its log-probabilities if `logprobs` is set.
         best_of: the number of texts to generate for each prompt; the n most probable texts are returned.
     """
 
     prompt: str | Texts | TokenIds | TokenIdLists = ""
+    max_tokens: NumTokens | None = None
     echo: bool | None = None
     best_of: NumTexts | None = None
 
@@ -41,12 +48,8 @@ class CompletionFields(TextFields):
         """
         is_single = isinstance(self.prompt, str) or isinstance(self.prompt[0], int)
         prompts = (self.prompt,) if is_single else self.prompt
-        if self.echo and not all(isinstance(prompt, str) for prompt in prompts):
-            raise invalid_parameter("echo", "requires prompts that are texts")
-        if self.echo and self.logprobs is not None:
-            raise invalid_parameter(
-                "echo", "the tokens of a prompt have no log-probabilities; ask for one or the other"
-            )
+        if self.max_tokens == 0 and not self.echo:
+            raise invalid_parameter("max_tokens", f"expected {RANGES['max_tokens']}, or 0 with echo, received 0")
         returned = self.n or 1
         written = self.best_of or returned
         if written < returned:
@@ -54,19 +57,17 @@ class CompletionFields(TextFields):
         if written > returned and self.stream:
             raise invalid_parameter("best_of", "the best texts are known at the end: expected stream to be false")
         ranked = 0 if written > returned and self.logprobs is None else self.logprobs
-        limit = self.max_tokens or SamplingParams.max_tokens
-        request = self.request(prompts, n=written, max_tokens=limit, logprobs=ranked)
-        has_logprobs = self.logprobs is not None
-        options = {"echo": bool(self.echo), "best": returned, "has_logprobs": has_logprobs}
-        return request, CompletionResponseBuilder(self.model, request, **options)
+        limit = SamplingParams.max_tokens if self.max_tokens is None else self.max_tokens
+        request = self.request(prompts, n=written, max_tokens=limit, logprobs=ranked, echo=bool(self.echo))
+        options = {"include_usage": self.include_usage, "best": returned, "has_logprobs": self.logprobs is not None}
+        return request, CompletionBuilder(self.model, request, **options)
 
 
-class CompletionResponseBuilder(ResponseBuilder):
+class CompletionBuilder(ChoicesBuilder):
     """The builder of the response to a completion.
 
     Args:
-        model, request: see `ResponseBuilder`.
-        echo: whether each text starts with its prompt.
+        model, request, include_usage: see `ChoicesBuilder`.
         best: the number of texts to return for each prompt: the texts with the highest mean log-probability per token.
         has_logprobs: whether to return the log-probabilities of tokens.
     """
@@ -74,14 +75,10 @@ class CompletionResponseBuilder(ResponseBuilder):
     object_type = piece_object_type = "text_completion"
     prefix = "cmpl"
 
-    def __init__(self, model: str, request: Request, *, echo: bool, best: int, has_logprobs: bool):
-        super().__init__(model, request)
+    def __init__(self, model: str, request: Request, *, include_usage: bool, best: int, has_logprobs: bool):
+        super().__init__(model, request, include_usage=include_usage)
         self._best, self._has_logprobs = best, has_logprobs
-        texts = request.prompts if echo else [""] * len(request.prompts)
-        self._echoes = {
-            number * request.n + choice: text for number, text in enumerate(texts) for choice in range(self._n)
-        }
-        self._lengths = dict.fromkeys(self._echoes, 0)
+        self._lengths = dict.fromkeys(range(self._num_texts), 0)
 
     def select(self, texts: list[list[OutputChunk]]) -> list[list[OutputChunk]]:
         if self._best == self._n:
@@ -95,22 +92,16 @@ class CompletionResponseBuilder(ResponseBuilder):
             last.index, "".join(piece.text for piece in pieces), joined_tokens(pieces), last.finish_reason
         )
 
-    def piece_choice(self, piece: OutputChunk) -> dict[str, Any]:
-        return self._choice(piece.index, piece.text, piece.tokens, piece.finish_reason)
+    def piece_choices(self, piece: OutputChunk) -> list[dict[str, Any]]:
+        return [self._choice(piece.index, piece.text, piece.tokens, piece.finish_reason)]
 
     def _choice(self, index: int, text: str, tokens: Sequence[Token], finish_reason: str | None) -> dict[str, Any]:
         return {
             "index": index,
-            "text": self._echo(index) + text,
+            "text": text,
             "logprobs": self._logprobs(index, tokens) if self._has_logprobs else None,
             "finish_reason": finish_reason,
         }
-
-    def _echo(self, index: int) -> str:
-        if not self._echoes:
-            return ""
-        echo, self._echoes[index] = self._echoes[index], ""
-        return echo
 
     def _logprobs(self, index: int, tokens: Sequence[Token]) -> dict[str, Any]:
         offsets = []
@@ -120,11 +111,16 @@ class CompletionResponseBuilder(ResponseBuilder):
         return {
             "tokens": [decode_token(token.text) for token in tokens],
             "token_logprobs": [token.log_probability for token in tokens],
-            "top_logprobs": [{decode_token(text): value for text, value in token.top_logprobs} for token in tokens],
+            "top_logprobs": [None if token.log_probability is None else _top_logprobs(token) for token in tokens],
             "text_offset": offsets,
         }
 
 
+def _top_logprobs(token: Token) -> dict[str, float]:
+    """Return the top tokens; of several with the same text, such as parts of characters, the most likely."""
+    return {decode_token(text): value for text, value in reversed(token.top_logprobs)}
+
+
 def _mean_log_probability(pieces: Sequence[OutputChunk]) -> float:
-    tokens = joined_tokens(pieces)
+    tokens = joined_tokens([piece for piece in pieces if not piece.is_prompt])
     return sum(token.log_probability for token in tokens) / len(tokens) if tokens else -math.inf

@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tfattn.errors import listed
-from tfattn.guidance.grammar import READERS, guiding_field
+from tfattn.guidance.grammar import READERS, TOOL_CALLS, guiding_field
 from tfattn.sampling_params import Stop, Stops
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.generation.request import AllowedTokenIds, BadWords, LogitBias, Request, Settings, TokenIds
@@ -20,7 +20,8 @@ from tfattn.serving.protocols.rest.response import invalid_parameter
 STRUCTURED_OUTPUTS, JSON_SCHEMA = "structured_outputs", "json_schema"
 ENTRIES = {"json": "guided_json", "regex": "guided_regex", "choice": "guided_choice", "grammar": "guided_grammar"}
 JSON_OBJECT = {"type": "json_object"}
-NAMES = frozenset({STRUCTURED_OUTPUTS, JSON_SCHEMA, *READERS})
+GUIDING = tuple(name for name in READERS if name != TOOL_CALLS)
+NAMES = frozenset({STRUCTURED_OUTPUTS, JSON_SCHEMA, *GUIDING})
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class GuidedField:
         Raises:
             Failure: INVALID_ARGUMENT with the parameter, if several fields constrain the text.
         """
-        names = (*READERS, STRUCTURED_OUTPUTS, JSON_SCHEMA)
+        names = (*GUIDING, STRUCTURED_OUTPUTS, JSON_SCHEMA)
         found = [constraint for name in names for constraint in _read(name, fields.get(name))]
         if len(found) > 1:
             received = listed(constraint.parameter for constraint in found)
@@ -96,6 +97,9 @@ class StreamOptions(BaseModel):
     model_config = ConfigDict(strict=True)
 
     include_usage: bool | None = None
+    # Fields of OpenAI and vLLM that this server does not have.
+    include_obfuscation: Literal[False] | None = None
+    continuous_usage_stats: Literal[False] | None = None
 
 
 class TextFields(Settings):

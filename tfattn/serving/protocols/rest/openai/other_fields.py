@@ -14,15 +14,30 @@ MAX_NAME_LENGTH = 64  # of a field in a message
 # names are from OpenAI, vLLM, SGLang, llama.cpp, Text Generation Inference and Ollama.
 UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     # Tools and other modalities
-    "tools": ("describe the tools in a message and constrain the response with response_format", OFF),
-    "functions": ("describe the functions in a message and constrain the response with response_format", OFF),
-    "tool_choice": ("constrain the response with response_format", ("none",)),
-    "function_call": ("constrain the response with response_format", ("none",)),
+    "functions": ("use tools", OFF),
+    "function_call": ("use tool_choice", ("none",)),
+    "max_tool_calls": ("use parallel_tool_calls", ()),
+    "parse_tool_calls": ("leave tools out for the text of the model", (True,)),
     "modalities": ("the server only generates text", (["text"], [])),
     "audio": ("the server only generates text", OFF),
+    "image": ("the server only generates text", OFF),
+    "mm_processor_kwargs": ("send texts or token ids", OFF),
+    "media_io_kwargs": ("send texts or token ids", OFF),
+    "access_programs": ("leave it out", OFF),
     "web_search_options": ("put the content into a message", ()),
     "reasoning_effort": ("ask for the length of the answer in a message", ("none",)),
+    "reasoning": ("ask for the length of the answer in a message", OFF),
+    "include_reasoning": ("leave it out: there is no text of reasoning", ()),
+    "reasoning_format": ("leave it out: there is no text of reasoning", ("none", "auto")),
+    "moderation": ("check the text with another model", OFF),
     "verbosity": ("ask for the length of the answer in a message", ("medium",)),
+    # The state of a conversation
+    "previous_response_id": ("send all messages: the server stores no responses", ("",)),
+    "conversation": ("send all messages: the server stores no responses", OFF),
+    "background": ("use stream: the server stores no responses", (False,)),
+    "background_options": ("use stream: the server stores no responses", OFF),
+    "context_management": ("shorten the prompt", OFF),
+    "truncation": ("shorten the prompt", ("disabled",)),
     # The prompt
     "suffix": ("put what comes after the text into the prompt", OFF),
     "chat_template": ("send the formatted text as the prompt of /v1/completions", OFF),
@@ -34,6 +49,7 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "prompt_embeds": ("send texts or token ids", OFF),
     "truncate_prompt_tokens": ("shorten the prompt", ()),
     "n_keep": ("shorten the prompt", (0,)),
+    "n_discard": ("shorten the prompt", (0,)),
     "image_data": ("send texts or token ids", OFF),
     # The length and the end of the text
     "max_new_tokens": ("use max_tokens", ()),
@@ -50,8 +66,11 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "regex": ("use guided_regex", OFF),
     "format": ("use response_format", OFF),
     "structural_tag": ("use response_format", OFF),
+    "grammar_lazy": ("use tools", (False,)),
+    "grammar_triggers": ("use tools", OFF),
     "guided_whitespace_pattern": ("use guided_regex", OFF),
     # Search
+    "n_cmpl": ("use n", (1,)),
     "use_beam_search": ("use n and best_of, or the signature n_best of the export", (False,)),
     "num_beams": ("use n and best_of, or the signature n_best of the export", (1,)),
     "length_penalty": ("use n and best_of", (1,)),
@@ -79,9 +98,14 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "guidance_scale": ("use temperature", (1,)),
     "negative_prompt": ("describe in a message what to avoid", OFF),
     "lora": ("ask a model that was exported with the adapter", OFF),
+    "vllm_xargs": ("use the fields of the server", OFF),
+    "kv_transfer_params": ("leave it out: prompts with a common prefix share its cache", OFF),
     # The content of the response
+    "response_fields": ("leave it out: a response has all fields", OFF),
     "n_probs": ("use logprobs", (0,)),
-    "prompt_logprobs": ("use the signature score of the export", ()),
+    "prompt_logprobs": ("use echo and logprobs of /v1/completions", ()),
+    "post_sampling_probs": ("use logprobs", (False,)),
+    "include": ("use logprobs of /v1/chat/completions", OFF),
     "skip_special_tokens": ("use logprobs to see tokens", (True,)),
     "spaces_between_special_tokens": ("leave it out: special tokens are not a part of the text", (True,)),
     "return_tokens_as_token_ids": ("use logprobs to see tokens", (False,)),
@@ -89,21 +113,28 @@ UNSUPPORTED: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "return_tokens": ("use logprobs to see tokens", (False,)),
 }
 
-# Fields that only one of the two paths has.
-CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
-OTHER_PATH = {
-    "messages": CHAT,
-    "max_completion_tokens": CHAT,
-    "top_logprobs": CHAT,
-    "prompt": COMPLETIONS,
-    "echo": COMPLETIONS,
-    "best_of": COMPLETIONS,
+# Fields that not every path has, with a path that has them and their neutral values elsewhere.
+CHAT, COMPLETIONS, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
+OTHER_PATH: Mapping[str, tuple[str, tuple[Any, ...]]] = {
+    "messages": (CHAT, ()),
+    "max_completion_tokens": (CHAT, ()),
+    "top_logprobs": (CHAT, (0,)),
+    "tools": (CHAT, OFF),
+    "tool_choice": (CHAT, ("none",)),
+    "parallel_tool_calls": (CHAT, (True, False)),
+    "prompt": (COMPLETIONS, ()),
+    "echo": (COMPLETIONS, (False,)),
+    "best_of": (COMPLETIONS, (1,)),
+    "input": (RESPONSES, ()),
+    "instructions": (RESPONSES, ("",)),
+    "max_output_tokens": (RESPONSES, ()),
+    "text": (RESPONSES, OFF),
 }
 
 # Fields that do not change the response.
 WITHOUT_EFFECT = {
     *("user", "store", "metadata", "service_tier", "safety_identifier", "request_id", "priority", "prediction"),
-    *("prompt_cache_key", "prompt_cache_retention", "cache_prompt", "cache_salt", "id_slot", "parallel_tool_calls"),
+    *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "cache_prompt", "cache_salt", "id_slot"),
     *("timings_per_token", "return_progress", "guided_decoding_backend", "penalize_nl", "mirostat_tau", "mirostat_eta"),
     *("dynatemp_exponent", "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n"),
     "dry_sequence_breakers",
@@ -126,7 +157,8 @@ def check(fields: Mapping[str, Any], *, strict: bool) -> list[str]:
     for name, value in fields.items():
         remedy, neutral = UNSUPPORTED.get(name, ("", ()))
         if name in OTHER_PATH:
-            remedy, neutral = f"{OTHER_PATH[name]} has it", (False, 1) if name in ("echo", "best_of") else ()
+            path, neutral = OTHER_PATH[name]
+            remedy = f"{path} has it"
         if remedy and value is not None and value not in neutral:
             raise invalid_parameter(
                 name, f"this server does not support it; {remedy}", error_code="unsupported_parameter"

@@ -1,4 +1,4 @@
-"""The routes of OpenAI's API: completions, chat completions and models."""
+"""The routes of OpenAI's API: completions, chat completions, responses and models."""
 
 import asyncio
 import contextlib
@@ -25,14 +25,14 @@ from tfattn.serving.protocols.rest.openai import other_fields
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
 from tfattn.serving.protocols.rest.openai.fields import TextFields
-from tfattn.serving.protocols.rest.openai.response_builder import DONE, ResponseBuilder, server_sent_event
+from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder
+from tfattn.serving.protocols.rest.openai.responses import ResponsesFields
 from tfattn.serving.protocols.rest.origin_check import Authenticator
 from tfattn.serving.protocols.rest.parse import LARGE
 from tfattn.serving.protocols.rest.response import (
     ApiFailure,
     Response,
     StreamedResponse,
-    error_object,
     error_response,
     invalid_parameter,
 )
@@ -47,7 +47,11 @@ _OTHER_PATHS = re.compile(
     re.DOTALL,
 )
 CLIENT = b"x-stainless-lang"  # a header that OpenAI's own clients send, in every language
-FIELDS = {b"/v1/completions": CompletionFields, b"/v1/chat/completions": ChatFields}
+FIELDS: dict[bytes, type[TextFields]] = {
+    b"/v1/completions": CompletionFields,
+    b"/v1/chat/completions": ChatFields,
+    b"/v1/responses": ResponsesFields,
+}
 EVENT_STREAM = b"text/event-stream; charset=utf-8"
 _MODEL_NAME = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
 IGNORED_FIELDS = b"x-ignored-fields"
@@ -152,7 +156,7 @@ class OpenAIRoutes:
         async with unless_disconnected(receive):
             if not fields.stream:
                 return Response(200, builder.response([piece async for piece in pieces]), headers=headers)
-            events = self._events(call, builder, pieces, include_usage=fields.include_usage)
+            events = self._events(call, builder, pieces)
             first = await anext(events)  # a failure of the first event becomes an error response
         return StreamedResponse(first, events, EVENT_STREAM, HEADERS + headers)
 
@@ -186,30 +190,29 @@ class OpenAIRoutes:
                 yield piece
 
     async def _events(
-        self, call: Call, builder: ResponseBuilder, pieces: AsyncGenerator[OutputChunk, None], *, include_usage: bool
+        self, call: Call, builder: ResponseBuilder, pieces: AsyncGenerator[OutputChunk, None]
     ) -> AsyncGenerator[bytes, None]:
         """Yield the events of a stream; record the request when the stream ends."""
-        usages, first_events, has_started = [], b"".join(builder.first_events()), False
+        usages, events, has_started = [], builder.first_events(), False
         try:
             async with contextlib.aclosing(pieces):
                 async for piece in pieces:
                     if piece.usage is not None:
                         usages.append((piece.index, piece.usage))
-                    yield first_events + builder.event(piece, include_usage=include_usage)
-                    first_events, has_started = b"", True
-            if include_usage:
-                yield builder.usage_event(usages)
+                    if events := events + builder.events(piece):
+                        yield events
+                        events, has_started = b"", True
         except Failure as failure:
             self._record(call, failure)
             if not has_started:
                 raise
-            yield server_sent_event(error_object(failure))
+            yield builder.error_event(failure)
         except BaseException as error:  # for example, the client has disconnected
             self._record(call, error)
             raise
         else:
             self._record(call)
-            yield DONE
+            yield builder.last_events(usages)
 
     def _find(self, model: str) -> Version:
         """Find the version of NAME, NAME/versions/NUMBER or NAME/labels/LABEL, like in TF Serving's paths."""
