@@ -104,6 +104,9 @@ CHOICES = "choices"
 PROMPT = "prompt"
 ANSWER = "answer"
 MESSAGES = "messages"  # a list of chat messages
+INSTRUCTION = "instruction"
+INPUT = "input"  # of an instruction
+OUTPUT = "output"
 EXAMPLE = "example"
 FOLDER = "folder"  # the folder that has the folders of classes
 
