@@ -1,11 +1,11 @@
-"""Chats in the formats that people have: messages (OpenAI), ShareGPT, Alpaca, and pairs of prompt and answer."""
+"""Chats in the formats that people have (messages, ShareGPT, Alpaca, prompt and answer), and pairs of chats."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tfattn.errors import ConfigError, DataError, listed
-from tfattn.features import ANSWER, INPUT, INSTRUCTION, MESSAGES, OUTPUT, PROMPT
+from tfattn.features import ANSWER, CHOSEN, INPUT, INSTRUCTION, MESSAGES, OUTPUT, PROMPT, REJECTED
 from tfattn.formats.chat_template import ASSISTANT, Message, Role
 
 # The roles of a row in each format. `input` may be empty.
@@ -26,6 +26,11 @@ KEYS = (("role", "content"), ("from", "value"))
 CHAT_HINT = (
     "A chat is `messages`, a list of objects with `role` and `content`, or with `from` and `value` (ShareGPT); "
     "`instruction`, `input` and `output` (Alpaca); or a `prompt` and an `answer`."
+)
+
+PREFERENCE_HINT = (
+    "A row is a `prompt`, its `chosen` and its `rejected` answer; or `chosen` and `rejected` alone, two whole chats in "
+    "lists of messages."
 )
 
 
@@ -56,7 +61,7 @@ def chat_roles(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def chat_of(fields: Mapping[str, Any], where: str) -> list[Message]:
-    """Read the messages of a row.
+    """Read the messages of a row; of a preference those of the chosen chat.
 
     Args:
         fields: the values of the roles of one format.
@@ -69,6 +74,8 @@ def chat_of(fields: Mapping[str, Any], where: str) -> list[Message]:
         >>> chat_of({"instruction": "Add.", "input": "1, 2", "output": "3"}, "a.jsonl:1")[0]
         Message(role='user', content='Add.\\n\\n1, 2')
     """
+    if CHOSEN in fields:
+        return preference_of(fields, where)[0]
     if MESSAGES in fields:
         return read_messages(fields[MESSAGES], where)
     if INSTRUCTION in fields:
@@ -76,6 +83,40 @@ def chat_of(fields: Mapping[str, Any], where: str) -> list[Message]:
         question = "\n\n".join(text for text in asked if text.strip())
         return [Message("user", question), Message(ASSISTANT, fields[OUTPUT])]
     return [Message("user", fields[PROMPT]), Message(ASSISTANT, fields[ANSWER])]
+
+
+def preference_of(fields: Mapping[str, Any], where: str) -> tuple[list[Message], list[Message]]:
+    """Read the chosen and the rejected chat of a row.
+
+    Args:
+        fields: `chosen` and `rejected`, and optionally the `prompt` before both; a text, or a list of messages each.
+        where: file and line, for messages.
+
+    Raises:
+        DataError: a chat has no answer at its end; or as `chat_of`.
+
+    Example:
+        >>> chosen, rejected = preference_of({"prompt": "1+1?", "chosen": "2", "rejected": "3"}, "a.jsonl:1")
+        >>> rejected[-1]
+        Message(role='assistant', content='3')
+    """
+    prompt = _turns(fields, PROMPT, "user", where) if PROMPT in fields else []
+    chats = [[*prompt, *_turns(fields, role, ASSISTANT, where)] for role in (CHOSEN, REJECTED)]
+    for role, chat in zip((CHOSEN, REJECTED), chats, strict=True):
+        if len(chat) < 2 or chat[-1].role != ASSISTANT:
+            raise DataError(
+                f"`{role}` has no answer to a prompt",
+                where=where,
+                expected="a chat that ends with a message of the assistant",
+                received=f"a chat of the roles {listed([message.role for message in chat])}",
+                remedy=PREFERENCE_HINT,
+            )
+    return chats[0], chats[1]
+
+
+def _turns(fields: Mapping[str, Any], key: str, role: Role, where: str) -> list[Message]:
+    value = fields[key]
+    return [Message(role, value)] if isinstance(value, str) else read_messages(value, where, key)
 
 
 def read_messages(value: Any, where: str, key: str = MESSAGES) -> list[Message]:
