@@ -16,16 +16,17 @@ from tfattn.errors import ConfigError, listed
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.encoder import PretrainableEncoder
 from tfattn.preprocessing.preprocessor import Preprocessor
+from tfattn.preprocessing.segments import SequenceSettings
 from tfattn.pretrained import keras_model
-from tfattn.pretrained.contract import Pretrained
+from tfattn.pretrained.contract import Pretrained, read_json
 from tfattn.pretrained.own_export import OwnExport
 from tfattn.runs.member import Member, build_task
 from tfattn.tasks.distillation import Distillation
 from tfattn.tasks.task import Task
 
-LABELS_FILE = "assets/labels.txt"
+STATISTICS = "assets.extra/statistics.json"  # of an export, with the labels of its training rows
 # Settings of a tokenizer that do not change its tokens.
-SEQUENCE_SETTINGS = ("model_max_length", "doc_stride", "fields", "tokenizers_version")
+SEQUENCE_SETTINGS = {*SequenceSettings.__annotations__, "tokenizers_version"}
 TASKS = ("classification", "token_classification", "masked_lm")
 
 
@@ -111,12 +112,9 @@ def distillation(member: Member, student: Task, preprocessor: Preprocessor) -> T
     task = _teacher_task(member, weights, preprocessor, needs_head=settings.soft_labels > 0)
     if settings.compares_layers:
         _check_layers(member.config, settings, student.model, task.model)
-    has_random_inputs = any(member.transforms(is_training=True))
-    is_cached = (
-        not settings.compares_layers
-        and not has_random_inputs
-        and member.config.values["task"]["name"] == ("classification")
-    )
+    # Logits of tokens would take gigabytes, and inputs that change in each epoch have other logits in each.
+    predicts_rows = member.config.values["task"]["name"] == "classification"
+    is_cached = predicts_rows and not settings.compares_layers and not member.transforms(is_training=True)
     how = "once for each record" if is_cached else "in each step"
     console.note(f"teacher: {weights.address or weights.path}, computed {how}")
     options = {name: value for name, value in asdict(settings).items() if name != "pretrained"}
@@ -136,7 +134,7 @@ def _teacher_task(member: Member, weights: Pretrained, preprocessor: Preprocesso
     heads = [layer for layer in task.layers if layer.weights and layer is not getattr(task, "backbone", model)]
     pooler = [model.pooler] if hasattr(model, "pooler") else []
     report = weights.load_into(model, [*heads, *pooler])
-    head_weights = [weight.path for head in heads if head is not model for weight in head.weights]
+    head_weights = [weight.path for head in heads for weight in head.weights]
     names = weights.stored_shapes()
     stored = {name for path in head_weights for name in weights.stored_names(path, names)}
     if needs_head and not stored <= set(report.used):
@@ -146,10 +144,10 @@ def _teacher_task(member: Member, weights: Pretrained, preprocessor: Preprocesso
 
 def _check_labels(member: Member, weights: Pretrained) -> None:
     """Check that the teacher predicts the labels of the student, in the same order."""
-    labels, path = member.facts["targets"].get("labels"), weights.folder / LABELS_FILE
-    if labels is None or not path.is_file():
+    labels, path = member.facts["targets"].get("labels"), weights.folder / STATISTICS
+    if labels is None:
         return
-    known = path.read_text(encoding="utf-8").splitlines()
+    known = read_json(path).get("targets", {}).get("labels") or []
     if known != list(labels):
         raise _unfit(
             member.config,
