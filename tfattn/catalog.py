@@ -110,6 +110,12 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
             served="tfattn.export.multiple_choice:ChoicePicker",
             report="tfattn.evaluation.multiple_choice:report",
         ),
+        "preference_optimization": Kind(
+            task="tfattn.tasks.preference_optimization:PreferenceOptimization",
+            examples="tfattn.data.examples.preference_pairs:PreferencePairs",
+            served="tfattn.export.generation:Generator",
+            report="tfattn.evaluation.preference_optimization:report",
+        ),
         "question_answering": Kind(
             task="tfattn.tasks.question_answering:QuestionAnswering",
             targets="tfattn.data.examples.answer_targets:Answers",
@@ -242,6 +248,7 @@ SECTIONS: dict[str, str] = {
     "batching": "tfattn.data.batching:Batching",
     "runtime": "tfattn.training.runtime:Runtime",
     "training": "tfattn.training.trainer:Trainer",
+    "teacher": "tfattn.runs.teacher:Teacher",
     "ensemble": "tfattn.runs.ensemble:Ensemble",
     "search": "tfattn.runs.search:Search",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",

@@ -15,6 +15,7 @@ from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.data import build_data
 from tfattn.runs.ensemble import build_ensemble
 from tfattn.runs.member import Member, build_task, check_labels
+from tfattn.runs.teacher import open_teacher
 from tfattn.tasks.task import Task
 from tfattn.training.memory import build_without_values, check_memory
 from tfattn.training.trainer import Trainer
@@ -51,6 +52,7 @@ def check(config: Config) -> Data:
     if (embeddings := values.get(EMBEDDINGS)) is not None:
         with locate_errors(config, "model"):
             check_embeddings(model, preprocessor, embeddings["from"], is_pretrained=values["pretrained"] is not None)
+    open_teacher(config)
     _check_validation_rows(config, data)
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)

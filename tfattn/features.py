@@ -89,6 +89,8 @@ IS_IMPOSSIBLE = "is_impossible"  # (B,) int32, 1 if the text has no answer
 UNIQUE_IDS = "unique_ids"  # (B,) int64 in files, a distinct number for each example
 MIXED_LABEL_IDS = "mixed_label_ids"  # (B,) int32, the label of the image that was mixed in
 MIXED_SHARES = "mixed_shares"  # (B,) float32, the share of the mixed-in image, at most a half
+REFERENCE_LOG_PROBABILITIES = "reference_log_probabilities"  # (B, 2) float32, of two answers by the initial weights
+TEACHER_LOGITS = "teacher_logits"  # (B, C) float32, of the model that a student learns from
 WEIGHTS = "weights"  # (B,) float32, 0 for padding rows
 
 # Raw fields of a row.
@@ -111,6 +113,11 @@ CHOICES = "choices"
 PROMPT = "prompt"
 ANSWER = "answer"
 MESSAGES = "messages"  # a list of chat messages
+INSTRUCTION = "instruction"
+INPUT = "input"  # of an instruction
+OUTPUT = "output"
+CHOSEN = "chosen"  # of two answers the better: a text, or a list of messages
+REJECTED = "rejected"
 EXAMPLE = "example"
 FOLDER = "folder"  # the folder that has the folders of classes
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from tfattn import console, files, pretrained, registry
 from tfattn.checks import check, check_prepared
 from tfattn.config.build import build
@@ -40,6 +42,7 @@ from tfattn.runs.identity import compute_fingerprints
 from tfattn.runs.member import Member
 from tfattn.runs.moved_weights import note_moved_weights
 from tfattn.runs.run import Run
+from tfattn.runs.teacher import distillation
 from tfattn.sharing import trained_adapter
 from tfattn.tasks.task import Task
 from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, load
@@ -48,7 +51,7 @@ from tfattn.training.checkpoints import Checkpoints
 from tfattn.training.environment import ENVIRONMENT, environment_of
 from tfattn.training.memory import report_out_of_memory
 from tfattn.training.outcome import outcome_warnings
-from tfattn.training.prediction import encode
+from tfattn.training.prediction import encode, precompute
 from tfattn.training.runtime import Runtime
 from tfattn.training.seeding import seeded
 from tfattn.training.workers import start_workers
@@ -181,7 +184,7 @@ def _measure(run: Run, ensemble: TrainedEnsemble) -> Metrics | None:
 
 
 def _train(member: Member, runtime: Runtime) -> None:
-    outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*", f"{ADAPTER}/*")
+    outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*", f"{ADAPTER}/*", "precomputed/*")
     facts = {"outputs": outputs, "prepared": member.prepared.name}
     with member.stage_log.stage("train", **facts) as needed, report_out_of_memory():
         if not needed:
@@ -218,7 +221,10 @@ def training_parts(member: Member, runtime: Runtime) -> tuple[Task, Reader, Read
         trained_adapter.load(member, task, preprocessor)
         if (embeddings := member.config.values["model"].get(EMBEDDINGS)) is not None:
             initialize_embeddings(task.model, preprocessor, embeddings["from"]).show()
+        task = distillation(member, task, preprocessor)
     records = _encoded(member, task, runtime) if task.encoder_is_frozen else member.prepared
+    if task.precomputed:
+        _precompute(member, task, runtime)
     train, validation = (member.reader(split, folder=records) for split in (TRAIN, VALIDATION))
     return task, train, validation
 
@@ -295,6 +301,20 @@ def _encoded(member: Member, task: Task, runtime: Runtime) -> Path:
             write_encoded(folder, splits, targets=targets)
         runtime.agree(0)  # workers wait until the chief has written
     return folder
+
+
+def _precompute(member: Member, task: Task, runtime: Runtime) -> None:
+    """Compute the targets that do not change in training once, and save them in the member's folder."""
+    folder = member.precomputed
+    if not _is_intact(folder):
+        readers = {split: member.reader(split, with_precomputed=False) for split in member.facts["splits"]}
+        columns = {split: precompute(task, reader, runtime) for split, reader in readers.items()}
+        if runtime.is_chief:
+            with files.atomic_folder(folder) as new:
+                for split, found in columns.items():
+                    for name, values in found.items():
+                        np.save(new / f"{split}.{name}.npy", values)
+        runtime.agree(0)  # workers wait until the chief has written
 
 
 def _is_intact(folder: Path) -> bool:

@@ -38,6 +38,13 @@ def test_old_keys_and_names_are_replaced_and_noted(resolved, capsys):
     assert "tiny.yaml:7:8: task.name: `text_classification` is now `classification`" in notes
 
 
+def test_a_key_that_is_no_longer_needed_is_removed_and_noted(resolved, capsys):
+    config = resolved("data.examples.messages=true")
+    assert config.values["data"]["examples"] == {}
+    notes = " ".join(capsys.readouterr().err.split())
+    assert "data.examples.messages: the key is no longer needed: the roles of the source are" in notes
+
+
 def test_the_same_key_under_both_names_is_refused(resolved):
     with pytest.raises(ConfigProblems, match="given twice. Keep `ensemble.seeds`, the current name"):
         resolved("ensemble.seeds=2")

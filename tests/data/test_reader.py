@@ -135,6 +135,17 @@ def test_batches_do_not_depend_on_replicas_or_accumulation(reader, replicas, acc
         assert all(((part["record_ids"] < 0) == (part["weights"] == 0)).all() for part in parts)
 
 
+@pytest.mark.parametrize("replicas, accumulation", [(1, 1), (2, 3)])
+def test_columns_are_targets_of_their_records(reader_folder, replicas, accumulation):
+    columns = {"known": np.arange(106, dtype="float32").reshape(53, 2)}
+    batching = Batching(**BATCHING)
+    reader = Reader(reader_folder, "train", batching=batching, seed=3, shuffle=True, columns=columns)
+    assert "known" in reader.targets and "known" not in reader.inputs
+    for batch in elements(reader.dataset(0, replicas=replicas, accumulation=accumulation)):
+        real = batch["record_ids"] >= 0
+        assert np.array_equal(batch["known"][real], columns["known"][batch["record_ids"][real]])
+
+
 @pytest.mark.parametrize("replicas, accumulation, updates", [(1, 1, 2), (2, 1, 3), (3, 2, 2), (1, 1, 50)])
 def test_updates_of_a_batch_have_the_same_rows_for_any_number_of_replicas(reader, replicas, accumulation, updates):
     divided = elements(reader.dataset(0, replicas=replicas, accumulation=accumulation, updates=updates))

@@ -46,10 +46,10 @@ def test_every_role_needs_a_column(key):
         data(**{key: CsvFile(path="none.csv", fields={"text": "a"})})
 
 
-def test_a_missing_role_of_chats_names_both_formats_of_chats():
-    source = CsvFile(path="none.csv", fields={"messages": "messages"})
-    with pytest.raises(ConfigError, match="no column is given for `prompt`.*`data.examples.messages: true`"):
-        data(source=source, targets=Target(), examples=Chats())
+def test_a_missing_role_of_chats_names_the_formats_of_chats():
+    source, other = (CsvFile(path="none.csv", fields={role: role}) for role in ("messages", "prompt"))
+    with pytest.raises(ConfigError, match="no column is given for `messages`.*from` and `value` .ShareGPT"):
+        data(source=source, validation_source=other, targets=Target(), examples=Chats())
 
 
 def test_a_column_named_label_is_not_a_target_of_other_tasks():

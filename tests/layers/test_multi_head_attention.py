@@ -50,7 +50,7 @@ def test_padding_changes_nothing():
 
 def test_scores_are_scaled():
     attention, recorded = layer(scale=0.1), []
-    attention(X, record=lambda *parts: recorded.extend(parts))
+    attention(X, record=lambda *parts, values: recorded.extend(parts))
     weights, query, key = map(array, recorded)
     scores = keras.ops.softmax(0.1 * query @ key.swapaxes(-1, -2))
     np.testing.assert_allclose(weights, scores, rtol=1e-5, atol=1e-6)
@@ -58,7 +58,7 @@ def test_scores_are_scaled():
 
 def test_a_bias_may_be_a_function_of_queries_and_keys():
     attention, recorded, received = layer(), [], []
-    attention(X, record=lambda *parts: recorded.extend(parts))
+    attention(X, record=lambda *parts, values: recorded.extend(parts))
 
     def bias(query, key, project):
         received.extend([query, key, *project(X)])

@@ -98,6 +98,20 @@ def chats() -> list[str]:
     return ["chats.jsonl"]
 
 
+def sharegpt() -> list[str]:
+    chats = [[{"from": "human", "value": text(n)}, {"from": "gpt", "value": "Leak"}] for n in range(24)]
+    Path("sharegpt.jsonl").write_text(
+        "".join(json.dumps({"id": n, "conversations": c}) + "\n" for n, c in enumerate(chats))
+    )
+    return ["sharegpt.jsonl"]
+
+
+def alpaca() -> list[str]:
+    rows = [{"instruction": text(n), "input": "", "output": f"The {text(n)} leaks."} for n in range(24)]
+    Path("alpaca.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ["alpaca.jsonl"]
+
+
 def entities() -> list[str]:
     sentence = "Paris B-LOC\nis O\nnice O\nfor O\nAnn B-PER\nLee I-PER\n\n"
     Path("entities.txt").write_text(sentence * 60)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.recipes.data_files import (
+    alpaca,
     archive,
     chats,
     churn,
@@ -21,6 +22,7 @@ from tests.recipes.data_files import (
     parallel,
     parquet,
     questions,
+    sharegpt,
     text,
     titles,
 )
@@ -36,7 +38,9 @@ DATA = {
     archive: ("vit", "classification", "inside: digits/train", "inside: digits/test", "no mirror images"),
     lines_of_json: ("bert", "multi_label_classification", "name: jsonl"),
     parallel: ("transformer", "translation", "target_path: train.de", "from scratch"),
-    chats: ("gpt", "chat", "messages: true", "24 chats"),
+    chats: ("gpt", "chat", "messages: messages", "24 chats"),
+    sharegpt: ("gpt", "chat", "messages: conversations", "OpenAI or ShareGPT"),
+    alpaca: ("gpt", "chat", "instruction: instruction", "input: input", "output: output"),
     entities: ("bert", "token_classification", "scheme: iob2", "LOC, PER"),
     questions: ("bert", "question_answering", "group: title", "20 texts"),
     labels: ("bert", "multi_label_classification", "labels: labels", "3 different labels"),

@@ -21,6 +21,8 @@ WITH_BERT = {
     **RUNS,
     "bert": {**TRAINING, "epochs": 1},
     "adapter": {**TRAINING, "epochs": 1, "accumulation": 2, "task": "adapter"},
+    "distilled": {**TRAINING, "epochs": 1, "accumulation": 2, "task": "distilled"},
+    "preferences": {**TRAINING, "epochs": 1, "accumulation": 2, "task": "preferences"},
 }
 ALL_RUNS = {
     "one device": WITH_BERT,

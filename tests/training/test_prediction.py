@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tfattn.ops.pooling import mean_by_row
-from tfattn.training.prediction import Evaluator, encode, predict
+from tfattn.training.prediction import Evaluator, encode, precompute, predict
 
 
 @pytest.fixture
@@ -19,6 +19,8 @@ def test_predictions_are_in_the_order_of_rows(train, runtime, tiny):
     task.encode = lambda batch: batch["record_ids"][:, None]
     encoded, targets = encode(task, train, runtime)
     assert encoded[:, 0].tolist() == list(range(53))
+    task.precompute = lambda batch: {"known": batch["record_ids"]}
+    assert precompute(task, train, runtime)["known"].tolist() == list(range(53))
     assert targets["label_ids"].tolist() == [row % 3 for row in range(53)]
 
 

@@ -28,12 +28,23 @@ from tfattn.data.batching import Batching
 from tfattn.data.examples.encoding import Feature, described
 from tfattn.data.reader import Reader
 from tfattn.data.records import write_records
-from tfattn.features import LABEL_IDS, LOGITS, PADDING_MASK, TOKEN_IDS, WEIGHTS
+from tfattn.features import (
+    LABEL_IDS,
+    LOGITS,
+    LOSS_MASK,
+    PADDING_MASK,
+    REFERENCE_LOG_PROBABILITIES,
+    TOKEN_IDS,
+    WEIGHTS,
+)
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.lora import Lora
 from tfattn.models.bert import Bert
+from tfattn.models.gpt import Gpt
 from tfattn.ops.contrastive import in_batch_negatives
 from tfattn.tasks.classification import Classification
+from tfattn.tasks.distillation import Distillation
+from tfattn.tasks.preference_optimization import PreferenceOptimization
 from tfattn.tasks.task import Task
 from tfattn.training.loop import TrainingLoop
 from tfattn.training.runtime import Runtime
@@ -144,12 +155,61 @@ def build_adapted_bert(*, dropout: float = 0.0) -> Classification:
     return task
 
 
+def build_distilled_bert(*, dropout: float = 0.0) -> Distillation:
+    """Build the classifier as a student of a wider and deeper one, by its predictions and its layers."""
+    student = build_bert(dropout=dropout)
+    sizes = {"vocabulary_size": TOKENS, "hidden_dim": 24, "num_layers": 2, "num_heads": 2, "intermediate_dim": 32}
+    teacher = Classification(model=Bert(**sizes), targets={"labels": None, "counts": [1] * CLASSES})
+    return Distillation(student=student, teacher=teacher, soft_labels=0.5, hidden_states=1.0, attention=1.0)
+
+
+def build_preferring_gpt(*, dropout: float = 0.0) -> PreferenceOptimization:
+    """Build a language model that learns preferences between two halves of each row."""
+    model = Gpt(vocabulary_size=TOKENS, hidden_dim=8, num_layers=1, num_heads=2, intermediate_dim=16, dropout=dropout)
+    return Halves(model=model, preprocessor=Tokens(), beta=0.5)
+
+
+class Tokens:
+    """The bytes of tokens."""
+
+    token_bytes = [b"a"] * TOKENS
+
+
+class Halves(PreferenceOptimization):
+    """Preferences between rows and the same rows in reverse order; the log probabilities of the reference are fixed."""
+
+    metric_names, monitor, monitor_mode = (*PreferenceOptimization.metric_names, "accuracy"), "accuracy", "max"
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        token_ids, mask = features[TOKEN_IDS], features[PADDING_MASK]
+        both = ops.stack([token_ids, ops.flip(token_ids, axis=1)], axis=1)
+        masks = ops.stack([mask, ops.flip(mask, axis=1)], axis=1)
+        pair = {TOKEN_IDS: both, PADDING_MASK: masks, LOSS_MASK: ops.cast(masks, "int32")}
+        return super().call(pair, training=training)
+
+    def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return super().loss_terms(outputs, self._with_reference(batch))
+
+    def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        return super().statistics(outputs, self._with_reference(batch))
+
+    def metrics_from(self, statistics: dict[str, Any], rows: dict[str, np.ndarray]) -> dict[str, float]:
+        metrics = super().metrics_from(statistics, rows)
+        return {**metrics, "accuracy": metrics["preference_accuracy"]}
+
+    def _with_reference(self, batch: dict[str, Any]) -> dict[str, Any]:
+        lengths = ops.sum(ops.cast(batch[PADDING_MASK], "float32"), axis=1)
+        return {**batch, REFERENCE_LOG_PROBABILITIES: ops.stack([-4.0 * lengths, -4.1 * lengths], axis=1)}
+
+
 TASKS = {
     "bert": build_bert,
     "adapter": build_adapted_bert,
     "bag": BagOfTokens,
     "two terms": TwoTerms,
     "compared": ComparedRows,
+    "distilled": build_distilled_bert,
+    "preferences": build_preferring_gpt,
 }
 
 

@@ -753,6 +753,15 @@ class _Tasks:
         dropout: float = ...,
     ) -> dict[str, Any]:
         """A linear scorer of each choice with its context, with a softmax over the choices of a row."""
+    def preference_optimization(
+        self,
+        *,
+        beta: float = ...,
+        loss: Literal["sigmoid", "ipo"] = ...,
+        label_smoothing: float = ...,
+        generation: Mapping[str, Any] | None = ...,
+    ) -> dict[str, Any]:
+        """Direct preference optimization of a decoder on pairs of a chosen and a rejected answer."""
     def question_answering(
         self,
         *,
@@ -891,6 +900,16 @@ class Parts:
         seed: int | None = ...,
     ) -> dict[str, Any]:
         """A trainer of a task on a split, with validation on another split after each epoch or every so many steps."""
+    def teacher(
+        self,
+        *,
+        pretrained: str = ...,
+        soft_labels: float = ...,
+        temperature: float = ...,
+        hidden_states: float = ...,
+        attention: float = ...,
+    ) -> dict[str, Any]:
+        """A trained model that the model of the run learns from (distillation), in addition to the labels."""
     def ensemble(
         self,
         *,

@@ -41,7 +41,7 @@ def search(
         str,
         typer.Argument(
             metavar="INDEX QUERY | PIPELINE",
-            help="The folder of an index, written by `tfattn index`; or a pipeline file, to search for better settings.",
+            help="The folder of an index, written by `tfattn index`; or a pipeline file, for better settings.",
         ),
     ],
     query: Annotated[str | None, typer.Argument(help="With an index: the query.", metavar="")] = None,

@@ -13,6 +13,10 @@ MOVED_KEYS: dict[str, str] = {
     "task.generation.max_new_tokens": "task.generation.max_tokens",
     "max_new_tokens": "max_tokens",  # of a recipe of prompts
 }
+# Keys that are no longer needed, and why.
+REMOVED_KEYS: dict[str, str] = {
+    "data.examples.messages": "the roles of the source are the format of the chats",
+}
 # Old and new values of `name`, by section.
 MOVED_NAMES: dict[str, dict[str, str]] = {
     "task": {
@@ -37,6 +41,9 @@ def move(tree: Tree) -> list[str]:
         ConfigError: a key is given under both its old and its new name.
     """
     notes = [note for old, new in MOVED_KEYS.items() for note in _move_key(tree, *map(_path, (old, new)))]
+    for path, reason in ((_path(key), reason) for key, reason in REMOVED_KEYS.items()):
+        if _section(tree, path[:-1]).pop(path[-1], None) is not None:
+            notes.append(f"{tree.location(path)}: {'.'.join(path)}: the key is no longer needed: {reason}")
     for section, names in MOVED_NAMES.items():
         values = _section(tree, (section,))
         if isinstance(name := values.get("name"), str) and name in names:

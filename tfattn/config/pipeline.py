@@ -23,6 +23,8 @@ class Pipeline:
         model: the model, such as an encoder.
         task: the task on top of the model: head, loss, metrics.
         training: the training loop: optimizer, schedule, length.
+        teacher: a trained model that the model learns from, in addition to the labels; null learns from the labels
+            alone.
         ensemble: the number of models to train, and the rows of each; null trains a single model.
         search: the ranges of `tfattn search`, which other commands ignore.
         evaluation: the options of the evaluation.
@@ -40,6 +42,7 @@ class Pipeline:
     evaluation: Section("evaluation")
     export: Section("export")
     runtime: Section("runtime")
+    teacher: Section("teacher") | None = None
     ensemble: Section("ensemble") | None = None
     search: Section("search") | None = None
     seed: Seed = 7

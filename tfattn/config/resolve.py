@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfattn import registry
+from tfattn import hub, registry
 from tfattn.config.moved import move
 from tfattn.config.read import KeyPath, Tree, convert_python, parse_yaml, read_yaml
 from tfattn.config.recommended_training import recommended_training
@@ -61,6 +61,8 @@ def resolve(pipeline: str | Path | Mapping[str, Any], overrides: Overrides | Non
             note(moved)
     with _collect_error(problems, skipped, ("model",)):
         _fill_from_pretrained(tree)
+    with _collect_error(problems, skipped, ("teacher",)):
+        _fill_teacher(tree)
     if ("training",) not in skipped:
         _fill_training(tree)
     return check(tree, "pipeline", problems, skipped)
@@ -214,6 +216,13 @@ def _fill_from_pretrained(tree: Tree) -> None:
                 _fill_adapter(tree, model, model[ADAPTER])
             if section is model:
                 _fill_decoding(tree, weights.decoding(), f"pretrained {section['pretrained']}")
+
+
+def _fill_teacher(tree: Tree) -> None:
+    """Fill in the revision of a teacher on a hub."""
+    teacher = tree.values.get("teacher")
+    if isinstance(teacher, dict) and hub.is_address(source := teacher.get("pretrained") or ""):
+        teacher["pretrained"] = registry.find("sections", "pretrained")(source).address
 
 
 def _fill_adapter(tree: Tree, model: dict[str, Any], adapter: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Batches of records in a reproducible order, from any position, for any number of replicas."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ class Reader:
         shuffle: whether the order is random and changes in each epoch.
         transforms: transforms of each batch, in order: decoding, and for training rows random changes by (seed, epoch,
             record).
+        columns: further targets by name, (records, ...) each.
 
     Attributes:
         num_records: number of records of the split.
@@ -63,6 +64,7 @@ class Reader:
         seed: int,
         shuffle: bool,
         transforms: Sequence[Transform] = (),
+        columns: Mapping[str, np.ndarray] | None = None,
     ):
         self._folder, self._split = folder, split
         self._records = Records(folder, split)
@@ -70,13 +72,14 @@ class Reader:
         self._seed = seed
         self._shuffle = shuffle
         self._transforms = tuple(transforms)
+        self._columns = dict(columns or {})
         self._lengths = np.concatenate(self._records.lengths)
         self.num_records = len(self._lengths)
         self.source_rows = np.concatenate(self._records.rows)
         self.longest = int(self._lengths.max())
         self.inputs, self.masks = self._records.inputs, self._records.masks
         added = (name for change in self._transforms for name in change.targets)
-        self.targets = tuple(dict.fromkeys([*self._records.targets, *added]))
+        self.targets = tuple(dict.fromkeys([*self._records.targets, *added, *self._columns]))
         self.plan = functools.lru_cache(maxsize=2)(self._plan)  # several methods use the plan of an epoch
         self._pipeline = functools.cache(self._make_pipeline)
         self.plan(0)  # fail early if the plan is impossible
@@ -161,6 +164,7 @@ class Reader:
         """
         parts = tf.constant(list(local), tf.int64)
         paths = tf.constant([str(path) for path in self._records.paths])
+        columns = {name: tf.constant(column) for name, column in self._columns.items()}
         # Autograph takes a second, and there is no Python control flow to convert.
         without_autograph = tf.autograph.experimental.do_not_convert
 
@@ -193,6 +197,7 @@ class Reader:
                 batch = parse(serialized, self._records.features, tf.gather(lengths, mine), widths)
                 batch[RECORD_IDS] = tf.where(real, mine, -1)
                 batch[WEIGHTS] = tf.cast(real, tf.float32)
+                batch |= {name: tf.gather(column, mine) for name, column in columns.items()}
                 for change in changes:
                     batch = change(batch, seeds_of(mine, key))
                 batch = {name: _divided(value, len(local)) for name, value in batch.items()}

@@ -78,6 +78,7 @@ class Data:
                 not_read = (*targets.roles, *({ID} & checked.fields.keys()))
                 checked.add_columns(preprocessing.fields)
                 _check_not_read(not_read, preprocessing.fields, checked.fields)
+        self.examples.choose_roles(source.fields)
         self.examples.require(preprocessing)
         self._check_measured()
         self._check_roles()
@@ -108,6 +109,7 @@ class Data:
     def needed_roles(self, key: str) -> tuple[str, ...]:
         """Return the roles without which a row of a source is dropped."""
         read = () if self.preprocessing.reads_columns else self.compared_roles(key)
+        read = tuple(role for role in read if role not in self.examples.optional_roles)
         is_optional = self.targets.may_be_empty or self.sources[key].has_examples
         return (*read, *(() if is_optional else self.targets.roles), *self.split.roles)
 

@@ -114,14 +114,15 @@ def _baseline_table(metrics: dict[str, float]) -> Section:
 def _continued(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
     """Return greedy continuations of some texts, or greedy answers to chats."""
     if TEXT not in predictions.rows[0]:
-        return _answers(ensemble, predictions)
+        return greedy_answers(ensemble, predictions)
     asked = sample_prompts(predictions.rows, limit=MAX_SHOWN)
     written = TextGenerator(ensemble).texts(asked)
     rows = [[row["row"], row[TEXT], text] for row, text in zip(asked, written, strict=True)]
     return Section("Greedy continuations", [Table(["", "text", "continuation"], rows)])
 
 
-def _answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
+def greedy_answers(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> Section:
+    """Return greedy answers to some chats, next to the answers of the data."""
     chats = sample_answers(predictions.rows, limit=MAX_SHOWN)
     template = ensemble.preprocessor.chat_template(ensemble.task.generation.system)
     generator = TextGenerator(ensemble, max_tokens=ANSWER_TOKENS)

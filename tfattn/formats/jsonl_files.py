@@ -18,8 +18,8 @@ class JsonLinesFile(Source):
 
     Args:
         path: the file, or its remote address: gs://bucket/rows.jsonl; names with .gz or .bz2 are decompressed.
-        fields: role: key. Roles are `text`, or `text_a` and `text_b`, and `label`; of chats `prompt` and `answer`, or
-            `messages` with `data.examples.messages: true`.
+        fields: role: key. Roles are `text`, or `text_a` and `text_b`, and `label`; of chats `messages`, `prompt` and
+            `answer`, or `instruction`, `input` and `output`.
         encoding: the encoding of the file; a byte-order mark is skipped.
 
     Raises:

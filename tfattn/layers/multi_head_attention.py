@@ -197,10 +197,11 @@ class MultiHeadAttention(keras.layers.Layer):
                 dropout=partial(self.weights_dropout, training=True) if training and self.dropout else None,
                 **options,
             )
-        if record is not None and (attention_bias is not None or self.soft_cap is not None):
-            record(self._split_groups(weights))  # queries and keys alone do not determine the weights
-        elif record is not None:
-            record(self._split_groups(weights), self._split_groups(query), ops.repeat(key, self._shared, axis=1))
+        if record is not None:
+            # With a bias or a cap, queries and keys alone do not determine the weights.
+            is_product = attention_bias is None and self.soft_cap is None
+            vectors = (self._split_groups(query), ops.repeat(key, self._shared, axis=1)) if is_product else ()
+            record(self._split_groups(weights), *vectors, values=ops.repeat(value, self._shared, axis=1))
         means = ops.reshape(means, (batch, self.num_heads, _times(num_beams, length), self.head_dim))
         means = ops.transpose(means, (0, 2, 1, 3))  # (B, H, W T, K) -> (B W, T, H K)
         means = ops.reshape(means, (rows, length, self.num_heads * self.head_dim))

@@ -8,7 +8,8 @@ from keras import ops
 # The parts of a model: self-attention of an encoder or of a decoder, and cross-attention from decoder to encoder.
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 
-# Takes the weights (B, H, T, S); and the queries (B, H, T, K) and keys (B, H, S, K) if they determine the weights.
+# Takes the weights (B, H, T, S); the queries (B, H, T, K) and keys (B, H, S, K) if they determine the weights; and as
+# `values`, if a layer has them, the values (B, H, S, K).
 Record = Callable[..., None]
 
 
@@ -20,11 +21,13 @@ class Attention(NamedTuple):
         queries: (B, L, H, T, K) float32; without a mask the weights are the softmax of the products of queries and
             keys, divided by sqrt(K). None for other score functions.
         keys: (B, L, H, S, K) float32, or None.
+        values: (B, L, H, S, K) float32; None for layers that do not record them.
     """
 
     weights: Any
     queries: Any = None
     keys: Any = None
+    values: Any = None
 
 
 class AttentionRecord:
@@ -47,7 +50,11 @@ class AttentionRecord:
     def of(self, part: str) -> Record:
         """Return the function with which the layers of a part record their attention."""
         layers = self._layers.setdefault(part, [])
-        return lambda weights, queries=None, keys=None: layers.append(Attention(weights, queries, keys))
+        return lambda *arguments, **named: layers.append(Attention(*arguments, **named))
+
+    def last(self, part: str) -> Attention:
+        """Return the attention of the last layer of a part, without the axis of layers."""
+        return self._layers[part][-1]
 
     def stacked(self) -> dict[str, Attention]:
         """Stack the layers of each part."""
@@ -58,6 +65,11 @@ class AttentionRecord:
 def recorded(record: AttentionRecord | None, part: str) -> Record | None:
     """Return the record function of a part, or None without a record."""
     return None if record is None else record.of(part)
+
+
+def recording(record: AttentionRecord | None) -> dict[str, AttentionRecord]:
+    """Return the argument with which a model is called; no argument without a record, which not all models take."""
+    return {} if record is None else {"record": record}
 
 
 def _stacked(layers: tuple) -> Any:

@@ -64,10 +64,15 @@ def load(weights: Pretrained, *, max_length: int | None = None) -> PretrainedMod
     sizes = weights.sizes()
     model: keras.Model = registry.find("models", weights.model)(**sizes)
     weights.load_into(model, [model.pooler] if hasattr(model, "pooler") else [])
+    return PretrainedModel(model, preprocessor_of(weights, max_length=max_length), weights)
+
+
+def preprocessor_of(weights: Pretrained, *, max_length: int | None = None) -> Preprocessor:
+    """Build the fitted preprocessor of published weights; see `load`."""
     keys = keys_of("preprocessors", weights.preprocessor)
     options: dict[str, Any] = {"max_length": max_length or weights.max_length} if "max_length" in keys else {}
-    options |= {"size": sizes["image_size"]} if "size" in keys else {}
+    options |= {"size": weights.sizes()["image_size"]} if "size" in keys else {}
     preprocessor: Preprocessor = registry.find("preprocessors", weights.preprocessor)(**options)
     preprocessor.adopt(**weights.tokenization())
     preprocessor.fit([])
-    return PretrainedModel(model, preprocessor, weights)
+    return preprocessor

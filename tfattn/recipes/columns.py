@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tfattn.formats.chat_rows import keys_of_message
 from tfattn.formats.numbers import MISSING, NUMBER, read
 from tfattn.recipes.samples import Value, shown
 
@@ -66,7 +67,7 @@ def detect_column(name: str, values: Sequence[Value]) -> Column:
         'number'
     """
     if lists := [value for value in values if not isinstance(value, str)]:
-        chats = all(isinstance(value, list) and value and all(map(_is_message, value)) for value in lists)
+        chats = all(isinstance(value, list) and value and all(map(keys_of_message, value)) for value in lists)
         kind: ColumnKind = "messages" if chats else "list"
         texts = [shown(value) for value in values]
         return Column(name, kind, "its values are lists", texts, len(values) - len(lists), (), Counter(texts))
@@ -155,7 +156,3 @@ def _is_number(text: str) -> bool:
 def out_of_range(column: Column) -> list[str]:
     """Return numbers of a column that float32 cannot represent."""
     return [text for text in column.counts if _is_number(text) and read(text) is None]
-
-
-def _is_message(value: object) -> bool:
-    return isinstance(value, dict) and {"role", "content"} <= set(value)

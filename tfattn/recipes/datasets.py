@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tfattn import files
 from tfattn.errors import ConfigError, DataError, listed
+from tfattn.features import INPUT, INSTRUCTION, MESSAGES, OUTPUT
 from tfattn.recipes.annotated_texts import is_conll, is_squad, plan_answers, plan_tags
 from tfattn.recipes.columns import detect_column
 from tfattn.recipes.generated_texts import plan_chats, plan_pairs, plan_parallel
@@ -60,7 +61,10 @@ def plan_data(paths: Sequence[str], *, target: str | None = None, delimiter: str
     columns = [detect_column(each, values) for each, values in sample.columns.items()]
     if target is None:
         if messages := next((column for column in columns if column.kind == "messages"), None):
-            return plan_chats(name, sample, messages.name, found_in(sample))
+            return plan_chats(name, sample, {MESSAGES: messages.name}, found_in(sample))
+        if {INSTRUCTION, OUTPUT} <= sample.columns.keys():
+            roles = (role for role in (INSTRUCTION, INPUT, OUTPUT) if role in sample.columns)
+            return plan_chats(name, sample, {role: role for role in roles}, found_in(sample))
         texts = [column.name for column in columns if column.kind in ("text", "names")]
         others = [column for column in columns if column.kind in ("category", "number", "list")]
         is_named = any(name.lower() in TARGET_NAMES for name in texts)

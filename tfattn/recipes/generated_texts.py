@@ -1,14 +1,15 @@
 """Plans for models that generate text: translation from pairs of texts, and answers in chats."""
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfattn import files
 from tfattn.catalog import PRETRAINED_PACKAGES
 from tfattn.errors import ConfigError, DataError
-from tfattn.features import ANSWER, MESSAGES, PROMPT, SOURCE, TARGET
+from tfattn.features import ANSWER, INSTRUCTION, MESSAGES, PROMPT, SOURCE, TARGET
 from tfattn.files import SCHEME
+from tfattn.formats.chat_rows import chat_of
 from tfattn.formats.text_files import lines
 from tfattn.recipes.columns import count_words, words_of_name
 from tfattn.recipes.plan import Plan
@@ -22,6 +23,10 @@ FIXED_SECONDS = 60
 CHAT_FIXED_SECONDS = 120  # the export has 135 million weights
 MAX_VALIDATION_PAIRS = 500
 
+CHAT_REASONS = {
+    MESSAGES: "the rows have lists of messages, as in files of OpenAI or ShareGPT",
+    INSTRUCTION: "the columns are those of Alpaca",
+}
 _PROMPTS = {"prompt", "instruction", "question", "input", "user", "request"}
 _ANSWERS = {"answer", "response", "completion", "output", "assistant", "reply"}
 
@@ -86,13 +91,21 @@ def plan_pairs(name: str, sample: Sample, columns: Sequence[str], found: str) ->
     return plan
 
 
-def plan_chats(name: str, sample: Sample, column: str, found: str) -> Plan:
-    """Plan the fine-tuning of a chat model on rows of messages, as in files of OpenAI."""
-    source = {**sample.source, "fields": {MESSAGES: column}}
-    values = {"name": name, "data": {"source": source, "examples": {"messages": True}}}
-    plan = Plan("Fine-tune a chat model on chats.", found, values)
-    plan.reasons["data.examples"] = f'rows have lists of {{"role": ..., "content": ...}} under {column!r}'
-    chats = [" ".join(str(message["content"]) for message in chat) for chat in sample.columns[column]]
+def plan_chats(name: str, sample: Sample, fields: Mapping[str, str], found: str) -> Plan:
+    """Plan the fine-tuning of a chat model on rows of chats.
+
+    Args:
+        name: the name of the pipeline.
+        sample: the sample of the rows.
+        fields: the column of each role, see `chat_of`.
+        found: a description of the file.
+    """
+    source = {**sample.source, "fields": dict(fields)}
+    plan = Plan("Fine-tune a chat model on chats.", found, {"name": name, "data": {"source": source}})
+    columns = [sample.columns[column] for column in fields.values()]
+    rows = [dict(zip(fields, values, strict=True)) for values in zip(*columns, strict=True)]
+    chats = [" ".join(message.content for message in chat_of(row, sample.path)) for row in rows]
+    plan.reasons["data.source.fields"] = CHAT_REASONS[MESSAGES if MESSAGES in fields else INSTRUCTION]
     _add_chat(plan, chats, sample.num_rows)
     return plan
 

@@ -1,5 +1,7 @@
 """Construction of the `data` section of a run, in every process that prepares or reads data."""
 
+from pathlib import Path
+
 from tfattn import pretrained, registry
 from tfattn.config.build import build
 from tfattn.config.schema import Config
@@ -16,15 +18,16 @@ def build_data(config: Config) -> Data:
     """
     data: Data = build(config, "data")
     if data.preprocessing.needs_pretrained:
-        source = config.values["model"].get("pretrained")
+        teacher = config.values.get("teacher") or {}
+        source = config.values["model"].get("pretrained") or teacher.get("pretrained")
         if source is None:
             raise ConfigError(
                 "there is no pretrained model to take the vocabulary from",
                 where=f"{config.origins['data', 'preprocessing', 'vocabulary']}: data.preprocessing.vocabulary",
-                expected="`pretrained:` in the model section",
+                expected="`pretrained:` in the model section, or a teacher",
                 remedy="Set `vocabulary: train`, or name its file or folder.",
             )
-        weights = pretrained.open(source)
+        weights = pretrained.find(source, Path(config.values["export"]["folder"]))
         has_kind = isinstance(data.preprocessing, registry.find("preprocessors", weights.preprocessor))
         if not has_kind and weights.preprocessor not in data.preprocessing.adopts:
             raise ConfigError(

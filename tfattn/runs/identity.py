@@ -66,6 +66,10 @@ def compute_fingerprints(config: Config, data: Data) -> Fingerprints:
         if hub.is_address(address := source["from"]):
             license, digests = hub.open(address).license, {path.name: for_training[EMBEDDINGS]}
             origins[EMBEDDINGS] = {"from": address, "license": license, "sha256": digests}
+    if (teacher := config.values.get("teacher")) is not None:
+        weights = pretrained.find(teacher["pretrained"], Path(config.values["export"]["folder"]))
+        for_training["teacher"] = weights.fingerprint()
+        origins["teacher"] = {**weights.origin, "from": teacher["pretrained"]}
     adapter = config.values["model"].get(ADAPTER) or {}
     if (source := adapter.get("from")) is not None:
         published = peft_adapter.open(source)
@@ -100,6 +104,7 @@ def data_id(config: Config, fingerprints: Fingerprints) -> str:
 def run_id(config: Config, fingerprints: Fingerprints) -> str:
     """Compute the id of a trained model, or of an ensemble."""
     settings = [config.values["data"]["batching"], *(config.values[key] for key in ("model", "task", "training"))]
+    settings += [teacher] if (teacher := config.values.get("teacher")) else []
     settings += [augmentation] if (augmentation := config.values["data"].get("augmentation")) else []
     settings += [asdict(build_ensemble(config)), config.values["runtime"]["precision"]]
     return files.digest([data_id(config, fingerprints), fingerprints.training, settings])[:10]

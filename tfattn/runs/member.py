@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 
 from tfattn import files
 from tfattn.config.build import build, locate_errors
@@ -75,12 +76,13 @@ class Member:
         """Read the raw rows of a split, in the order of the records."""
         return read_rows(self.prepared, split)
 
-    def reader(self, split: str, *, folder: Path | None = None) -> Reader:
+    def reader(self, split: str, *, folder: Path | None = None, with_precomputed: bool = True) -> Reader:
         """Create a reader of the records of a split; training records are shuffled in each epoch.
 
         Args:
             split: the split's name.
             folder: the folder of the records; the prepared data by default.
+            with_precomputed: whether batches have the targets that the task has computed once, if there are any.
         """
         is_training = split == TRAIN
         return Reader(
@@ -89,8 +91,20 @@ class Member:
             batching=build(self.config, "data", "batching"),
             seed=self.training_seed,
             shuffle=is_training,
-            transforms=self._transforms(is_training) if folder in (None, self.prepared) else (),
+            transforms=self.transforms(is_training=is_training) if folder in (None, self.prepared) else (),
+            columns=self._precomputed(split) if with_precomputed else {},
         )
+
+    @property
+    def precomputed(self) -> Path:
+        """The folder of the targets that a task computes once for each record, see `Task.precompute`."""
+        return self.folder / "precomputed"
+
+    def _precomputed(self, split: str) -> dict[str, np.ndarray]:
+        paths = sorted(self.precomputed.glob(f"{split}.*.npy"))
+        if paths:
+            files.verify(self.precomputed, f"{split}.*", remedy="Train again: `tfattn train PIPELINE --force`.")
+        return {path.name.split(".")[1]: np.load(path, allow_pickle=False) for path in paths}
 
     def preprocessor(self) -> Preprocessor:
         """Build the fitted preprocessor.
@@ -102,7 +116,8 @@ class Member:
         preprocessor.load(self.prepared / "preprocessing")
         return preprocessor
 
-    def _transforms(self, is_training: bool) -> Sequence[Transform]:
+    def transforms(self, *, is_training: bool) -> Sequence[Transform]:
+        """List the transforms of batches; those of training change in each epoch."""
         preprocessor = self.preprocessor()
         decoders = [FromRecords(preprocessor)] if preprocessor.file_fields else []
         if not is_training:

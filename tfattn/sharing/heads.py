@@ -199,6 +199,7 @@ _HEADS: dict[str, Callable[[TrainedExport, Architecture], Head]] = {
     "masked_lm": _masked_lm,
     "multi_label_classification": _multi_label,
     "multiple_choice": _multiple_choice,
+    "preference_optimization": _causal_lm,
     "question_answering": _question_answering,
     "regression": _regression,
     "token_classification": _token_classification,

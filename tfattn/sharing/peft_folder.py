@@ -34,6 +34,7 @@ TASK_TYPES = {
     "classification": "SEQ_CLS",
     "language_modeling": "CAUSAL_LM",
     "multi_label_classification": "SEQ_CLS",
+    "preference_optimization": "CAUSAL_LM",
     "question_answering": "QUESTION_ANS",
     "regression": "SEQ_CLS",
     "token_classification": "TOKEN_CLS",

@@ -13,6 +13,7 @@ from tfattn.errors import ConfigError
 from tfattn.features import LABEL_IDS, LOGITS, MIXED_LABEL_IDS, MIXED_SHARES, WEIGHTS
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
+from tfattn.ops.attention_record import AttentionRecord
 from tfattn.tasks.label_metrics import counts_of, roc_auc
 from tfattn.tasks.operating_point import OperatingPoint, choose
 from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Training, average_predictions
@@ -119,8 +120,10 @@ class Classification(RowTask):
             weights = weights * ops.take(ops.convert_to_tensor(self.weight_of_class, "float32"), batch[LABEL_IDS])
         return dict.fromkeys(self.loss_names, weights)
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        outputs = super().call(features, training=training)
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        outputs = super().call(features, training=training, record=record)
         if training and self.r_drop:
             outputs[OTHER_LOGITS] = super().call(features, training=True)[LOGITS]
         return outputs

@@ -6,7 +6,9 @@ import keras
 import numpy as np
 
 from tfattn.config.types import Given
+from tfattn.features import HIDDEN_STATES
 from tfattn.models.contracts.encoder import PretrainableEncoder
+from tfattn.ops.attention_record import AttentionRecord, recording
 from tfattn.tasks.masked_lm_head import MASKED_LM, MASKED_LM_LOGITS, MaskedLmHead
 from tfattn.tasks.task import Task
 
@@ -19,9 +21,10 @@ class MaskedLm(Task):
 
     Call arguments:
         features: the inputs of the encoder, and `masked_lm_positions` (B, P).
+        record: records the attention of each layer.
 
     Returns:
-        a dictionary of `masked_lm_logits` (B, P, V).
+        a dictionary of `masked_lm_logits` (B, P, V); and with a record the `hidden_states` of the encoder.
 
     Example:
         >>> from tfattn.models.bert import Bert
@@ -49,9 +52,12 @@ class MaskedLm(Task):
     def optional_layers(self) -> list[keras.layers.Layer]:
         return [self.masked_lm_head, self.model.pooler]
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        outputs = self.model(features, training=training)
-        return {MASKED_LM_LOGITS: self.masked_lm_head(outputs, features)}
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        outputs = self.model(features, training=training, **recording(record))
+        hidden_states = {} if record is None else {HIDDEN_STATES: outputs[HIDDEN_STATES]}
+        return {MASKED_LM_LOGITS: self.masked_lm_head(outputs, features), **hidden_states}
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
         return {MASKED_LM: self.masked_lm_head.loss_weights(batch)}

@@ -13,6 +13,7 @@ from tfattn.features import ENCODED, LOGITS, PREDICTIONS
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
+from tfattn.ops.attention_record import AttentionRecord, recording
 from tfattn.ops.pooling import mean_by_row
 from tfattn.tasks.backbone import EXPLANATIONS, Backbone, PooledBackbone
 from tfattn.tasks.task import Task
@@ -48,6 +49,7 @@ class RowTask(Task):
 
     Call arguments:
         features: the inputs of the backbone, or `encoded` (B, D), its precomputed vectors.
+        record: records the attention of each layer of a text encoder; the outputs then also have its `hidden_states`.
 
     Returns:
         a dictionary of `logits` (B, U) float32, `encoded` (B, D) float32, the input of the head, and other outputs of
@@ -118,9 +120,13 @@ class RowTask(Task):
     def optional_layers(self) -> Sequence[keras.layers.Layer]:
         return self.backbone.optional_layers
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        is_precomputed = ENCODED in features
-        outputs = {ENCODED: features[ENCODED]} if is_precomputed else self.backbone.encode(features, training=training)
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        if ENCODED in features:
+            outputs = {ENCODED: features[ENCODED]}
+        else:
+            outputs = self.backbone.encode(features, training=training, **recording(record))
         return {LOGITS: self.head(self.backbone.apply_dropout(outputs[ENCODED], training=training)), **outputs}
 
     def encode(self, features: dict[str, Any], training: bool = False) -> Any:

@@ -8,6 +8,8 @@ import numpy as np
 
 from tfattn.tasks.operating_point import OperatingPoint
 
+TRAINING_ONLY = "training_only/"  # the paths of weights that a trained model does not need begin with it
+
 
 class Task(keras.Model):
     """A model with a head, a loss, metrics and predictions.
@@ -32,6 +34,7 @@ class Task(keras.Model):
             on the other rows of the batch. They are gathered from all replicas and micro-batches, (B, ...) each.
         predicts_rows: whether there is a prediction for each row. False in pre-training, where a record is a part of a
             row or of many rows, and only metrics are computed.
+        precomputed: the names of targets that `precompute` computes once for each record.
         optional_layers: layers that published weights may lack: heads on top of the model, and unused layers.
     """
 
@@ -46,6 +49,7 @@ class Task(keras.Model):
     sum_reduction: bool = False
     whole_batch: tuple[str, ...] = ()
     predicts_rows: bool = True
+    precomputed: tuple[str, ...] = ()
     optional_layers: Sequence[keras.layers.Layer] = ()
 
     def loss_weights(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -129,6 +133,16 @@ class Task(keras.Model):
         Args:
             statistics: the sums over all batches, float64.
             rows: the values of `per_example` for all N rows, and the raw reference texts by field.
+        """
+        raise NotImplementedError
+
+    def precompute(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Compute targets that do not change in training, from the initial weights or those of another model.
+
+        They are computed once for each record, without dropout, and stored; batches of all later steps have them.
+
+        Returns:
+            (B, ...) float32 for each name of `precomputed`.
         """
         raise NotImplementedError
 

@@ -8,6 +8,7 @@ from tfattn.errors import ConfigError
 from tfattn.features import ENCODED, HIDDEN_STATES, PADDING_MASK, POOLED_OUTPUT, SEQUENCE_OUTPUT
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops import pooling as pool
+from tfattn.ops.attention_record import AttentionRecord, recording
 from tfattn.ops.normalization import layer_normalization
 from tfattn.tasks.backbone import Backbone
 
@@ -45,17 +46,23 @@ class TextBackbone(Backbone):
         model.pooler.trainable = pooling == "pooler" and not self.is_frozen
         self.optional_layers = () if pooling == "pooler" else (model.pooler,)
 
-    def encode(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        outputs = self.model(features, training=training and not self.is_frozen)
+    def encode(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        """Return `encoded` (B, D) float32; and with a record the `hidden_states` of the encoder."""
+        outputs = self.model(features, training=training and not self.is_frozen, **recording(record))
+        hidden_states = {} if record is None else {HIDDEN_STATES: outputs[HIDDEN_STATES]}
+        return {ENCODED: self._pooled(outputs, features.get(PADDING_MASK)), **hidden_states}
+
+    def _pooled(self, outputs: dict[str, Any], mask: Any) -> Any:
         if self.pooling == "pooler":
-            return {ENCODED: ops.cast(outputs[POOLED_OUTPUT], "float32")}
-        mask = features.get(PADDING_MASK)
+            return ops.cast(outputs[POOLED_OUTPUT], "float32")
         if self.pooled_layers == 1:
-            return {ENCODED: pool.pooled(outputs[SEQUENCE_OUTPUT], mask, by=self.pooling)}
+            return pool.pooled(outputs[SEQUENCE_OUTPUT], mask, by=self.pooling)
         vectors = [pool.pooled(x, mask, by=self.pooling) for x in outputs[HIDDEN_STATES][-self.pooled_layers :]]
         ones, zeros = ops.ones(self.model.hidden_dim), ops.zeros(self.model.hidden_dim)
         vectors = [layer_normalization(x, ones, zeros, epsilon=1e-6) for x in vectors]
-        return {ENCODED: ops.concatenate(vectors, axis=-1)}
+        return ops.concatenate(vectors, axis=-1)
 
 
 def _checked(layers: int | Literal["all"], pooling: str, *, available: int) -> int:

@@ -5,9 +5,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfattn.features import ENDS, LOGITS, MAX_CONTEXT, SEQUENCE_OUTPUT, STARTS, WORD_NUMBERS
+from tfattn.features import ENDS, HIDDEN_STATES, LOGITS, MAX_CONTEXT, SEQUENCE_OUTPUT, STARTS, WORD_NUMBERS
 from tfattn.layers.dropout import Dropout
 from tfattn.models.contracts.encoder import Encoder
+from tfattn.ops.attention_record import AttentionRecord, recording
 from tfattn.tasks.task import Task
 
 # Features that locate tokens in the text: predictions need them, the encoder does not read them.
@@ -25,6 +26,7 @@ class TokenTask(Task):
 
     Call arguments:
         features: the inputs of the encoder, and optionally the locations of the tokens.
+        record: records the attention of each layer; the outputs then also have the `hidden_states` of the encoder.
 
     Returns:
         a dictionary of `logits` (B, T, U) float32, and the given locations.
@@ -45,10 +47,14 @@ class TokenTask(Task):
     def optional_layers(self) -> list[keras.layers.Layer]:
         return [self.model.pooler]
 
-    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
-        x = ops.cast(self.model(features, training=training)[SEQUENCE_OUTPUT], "float32")
-        locations = {name: features[name] for name in TOKEN_LOCATIONS if name in features}
-        return {LOGITS: self.head(self.head_dropout(x, training=training)), **locations}
+    def call(
+        self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
+    ) -> dict[str, Any]:
+        outputs = self.model(features, training=training, **recording(record))
+        x = ops.cast(outputs[SEQUENCE_OUTPUT], "float32")
+        others = {name: features[name] for name in TOKEN_LOCATIONS if name in features}
+        others |= {} if record is None else {HIDDEN_STATES: outputs[HIDDEN_STATES]}
+        return {LOGITS: self.head(self.head_dropout(x, training=training)), **others}
 
     def depth_groups(self) -> list[list[keras.Variable]]:
         return [*self.model.depth_groups(), self.head.trainable_variables]

@@ -10,7 +10,8 @@ from keras import tree
 from tfattn.decoding.cache import Cache
 from tfattn.decoding.generation import Penalties
 from tfattn.decoding.sampling import Sampling
-from tfattn.features import ANSWER, MESSAGES, PROMPT, TEXT
+from tfattn.features import TEXT
+from tfattn.formats.chat_rows import chat_of
 from tfattn.formats.chat_template import ASSISTANT, ChatTemplate, Message
 from tfattn.models.contracts.decoder import Decoder
 from tfattn.preprocessing.chat_ids import piece_ids, rendered_chat_ids
@@ -197,15 +198,13 @@ def sample_answers(rows: Sequence[Mapping[str, Any]], *, limit: int) -> list[tup
 
 
 def _messages(row: Mapping[str, Any]) -> list[Message]:
-    if MESSAGES in row:
-        return [Message(message["role"], message["content"]) for message in row[MESSAGES]]
-    return [Message("user", row[PROMPT]), Message(ASSISTANT, row[ANSWER])]
+    return chat_of(row, where=row.get("row", ""))
 
 
 def _prompt_text(row: Mapping[str, Any]) -> str:
-    if MESSAGES in row:
-        return "\n".join(message["content"] for message in row[MESSAGES] if message["role"] != ASSISTANT)
-    return row[PROMPT] if PROMPT in row else row[TEXT]
+    if TEXT in row:
+        return row[TEXT]
+    return "\n".join(message.content for message in _messages(row) if message.role != ASSISTANT)
 
 
 def _first_words(text: str) -> str:

@@ -112,6 +112,12 @@ def encode(task: Task, reader: Reader, runtime: Runtime) -> tuple[np.ndarray, Co
     return columns[ENCODED], columns["targets"]
 
 
+def precompute(task: Task, reader: Reader, runtime: Runtime) -> Columns:
+    """Compute the targets of every record that do not change in training: (records, ...) by name."""
+    columns, *_ = _OverRecords(lambda batch, targets: (task.precompute(batch), {}), runtime)(reader)
+    return columns
+
+
 class _OverRecords:
     """A computation of columns and sums over all records of a split.
 

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import CheckpointError, listed
-from tfattn.tasks.task import Task
+from tfattn.tasks.task import TRAINING_ONLY, Task
 
 MAX_LISTED = 5  # tensors listed in an error
 
@@ -41,7 +41,7 @@ def assign(variables: Group, tensors: Mapping[str, np.ndarray], *, where: str) -
         CheckpointError: names or shapes differ; lists the tensors.
     """
     missing = [name for name in variables if name not in tensors]
-    unknown = [name for name in tensors if name not in variables]
+    unknown = [name for name in tensors if name not in variables and not name.startswith(TRAINING_ONLY)]
     different = [
         f"{name} {tuple(tensors[name].shape)} for {tuple(variable.shape)}"
         for name, variable in variables.items()

@@ -16,11 +16,14 @@ from tfattn.data.split_config import Split
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.jsonl_files import JsonLinesFile
 from tfattn.formats.source import Row
+from tfattn.models.gpt import Gpt
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.preprocessing.whole_tokens import CharacterTokens
+from tfattn.tasks.language_modeling import LanguageModeling
 
 TOKENS = ("<|im_start|>", "<|im_end|>")
 PAIRS = [Row({"prompt": "1+1?", "answer": "2"}, "a.jsonl:1"), Row({"prompt": "Hi", "answer": "Hello!"}, "a.jsonl:2")]
+SPLITS = ("train", "validation")
 CHAT = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
 
 
@@ -49,6 +52,23 @@ def alone(rows, preprocessor, **options):
     return made(rows, preprocessor, packing=False, **options)
 
 
+def chat_data(folder, source):
+    return Data(
+        source=source,
+        preprocessing=ByteBpe(vocabulary=str(folder), special_tokens=TOKENS),
+        batching=Batching(batch_size=4),
+        split=Split(validation=0.25),
+        targets=Target(),
+        examples=ChatExamples(packing=False),
+    )
+
+
+def as_batch(values):
+    token_ids = values["input_ids"][None]
+    more = {name: values[name][None] for name in ("loss_mask", "sequence_ids") if name in values}
+    return {"token_ids": token_ids, "padding_mask": np.ones_like(token_ids, bool), "weights": np.ones(1, "f"), **more}
+
+
 def names(ids, preprocessor):
     return "".join(preprocessor.tokens[number] for number in ids).replace("Ċ", "\n").replace("Ġ", " ")
 
@@ -63,11 +83,16 @@ def test_answers_and_their_ends_are_targets(folder):
         assert names(values["input_ids"], preprocessor) == text
 
 
-def test_messages_equal_the_pair_of_prompt_and_answer(folder):
+def test_all_formats_are_the_same_chat(folder):
     preprocessor = tokenizer(folder)
-    (found,) = alone([Row({"messages": CHAT}, "a.jsonl:1")], preprocessor, messages=True)
     expected = alone(PAIRS, preprocessor)[1]
-    assert all(np.array_equal(found[name], expected[name]) for name in expected)
+    sharegpt = [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello!"}]
+    alpaca = [{"instruction": "Hi", "input": text, "output": "Hello!"} for text in ("", " ")]
+    for fields in ({"messages": CHAT}, {"messages": sharegpt}, *alpaca, {"instruction": "Hi", "output": "Hello!"}):
+        (found,) = alone([Row(fields, "a.jsonl:1")], preprocessor)
+        assert all(np.array_equal(found[name], expected[name]) for name in expected)
+    (found,) = alone([Row({**alpaca[0], "input": "Ann"}, "a.jsonl:1")], preprocessor)
+    assert names(found["input_ids"], preprocessor).startswith("<|im_start|>user\nHi\n\nAnn<|im_end|>")
 
 
 def test_several_chats_share_a_sequence_and_are_separated(folder):
@@ -85,6 +110,24 @@ def test_several_chats_share_a_sequence_and_are_separated(folder):
     assert sorted(found) == sorted(expected)
 
 
+def test_packed_chats_have_the_losses_of_separate_chats(folder):
+    preprocessor = tokenizer(folder)
+    sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 8, "dropout": 0.0}
+    model = Gpt(vocabulary_size=len(preprocessor.tokens), max_sequence_length=preprocessor.max_length, **sizes)
+    task = LanguageModeling(model=model, preprocessor=preprocessor)
+    packed, apart = made(PAIRS, preprocessor), alone(PAIRS, preprocessor)
+    assert len(packed) == 1 and len(apart) == 2
+    (together,), separate = (
+        [
+            {key: float(value) for key, value in task.statistics(task(batch), batch).items()}
+            for batch in map(as_batch, examples)
+        ]
+        for examples in (packed, apart)
+    )
+    for name, value in together.items():
+        np.testing.assert_allclose(value, sum(sums[name] for sums in separate), rtol=1e-5)
+
+
 def test_a_too_long_chat_is_cut_and_reported(folder):
     preprocessor = tokenizer(folder, max_length=12)
     lengths = [len(values["input_ids"]) for values in alone(PAIRS, tokenizer(folder))]
@@ -93,10 +136,37 @@ def test_a_too_long_chat_is_cut_and_reported(folder):
     assert is_cut.tolist() == [one > 13 for one in lengths] and is_cut.any()
 
 
-@pytest.mark.parametrize("wrong", [[], {}, [1], [{"role": "robot", "content": "a"}], [{"role": "user"}], "Hi"])
+@pytest.mark.parametrize("wrong", [[], {}, [1], [{"from": "gpt"}], [{"role": "user"}], "Hi"])
 def test_an_invalid_chat_is_refused_with_its_location(folder, wrong):
     with pytest.raises(DataError, match=r"a\.jsonl:3: the value of `messages` is no chat: expected a list such as"):
-        made([Row({"messages": wrong}, "a.jsonl:3")], tokenizer(folder), messages=True)
+        made([Row({"messages": wrong}, "a.jsonl:3")], tokenizer(folder))
+
+
+@pytest.mark.parametrize("keys", [("role", "content"), ("from", "value")])
+def test_an_unknown_role_is_refused(folder, keys):
+    wrong = [dict(zip(keys, ("tool", "{}"), strict=True))]
+    expected = (
+        r"a\.jsonl:3: a message has an unknown role: expected system, user, human, assistant, gpt, received 'tool'"
+    )
+    with pytest.raises(DataError, match=expected):
+        made([Row({"messages": wrong}, "a.jsonl:3")], tokenizer(folder))
+
+
+@pytest.mark.parametrize("given", ["prompt", "messages prompt answer", "instruction answer", "conversations"])
+def test_an_unclear_format_is_refused(given):
+    with pytest.raises(ConfigError, match="the format of the chats is unclear.*A chat is `messages`, a list of"):
+        ChatExamples().choose_roles(given.split())
+
+
+def test_alpaca_rows_without_input_are_kept(folder, tmp_path):
+    rows = [{"instruction": f"{number}?", "input": "", "output": "Hello!"} for number in range(8)]
+    (tmp_path / "alpaca.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    fields = {name: name for name in rows[0]}
+    data = chat_data(folder, JsonLinesFile(path=str(tmp_path / "alpaca.jsonl"), fields=fields))
+    assert data.needed_roles("source") == ("instruction", "output")
+    prepare(data, tmp_path / "prepared", seed=3)
+    splits = [Reader(tmp_path / "prepared", s, batching=data.batching, seed=3, shuffle=False) for s in SPLITS]
+    assert sum(reader.num_records for reader in splits) == 8
 
 
 def test_other_vocabularies_are_refused(folder):
@@ -132,15 +202,9 @@ def test_chats_have_the_format_of_the_published_weights():
 def test_chats_of_a_file_are_prepared(folder, tmp_path):
     lines = [json.dumps({"chat": [*CHAT, {"role": "user", "content": f"{number}?"}]}) for number in range(8)]
     (tmp_path / "chats.jsonl").write_text("\n".join(lines))
-    data = Data(
-        source=JsonLinesFile(path=str(tmp_path / "chats.jsonl"), fields={"messages": "chat"}),
-        preprocessing=ByteBpe(vocabulary=str(folder), special_tokens=TOKENS),
-        batching=Batching(batch_size=4),
-        split=Split(validation=0.25),
-        targets=Target(),
-        examples=ChatExamples(messages=True, packing=False),
-    )
+    data = chat_data(folder, JsonLinesFile(path=str(tmp_path / "chats.jsonl"), fields={"messages": "chat"}))
     prepare(data, tmp_path / "prepared", seed=3)
+    assert data.needed_roles("source") == ("messages",)
     (batch,) = Reader(tmp_path / "prepared", "validation", batching=data.batching, seed=3, shuffle=False).dataset(0)
     told = batch["token_ids"].numpy()[0][batch["loss_mask"].numpy()[0] > 0]
     assert names(told, data.preprocessing) == "Hello!<|im_end|>"

@@ -1,8 +1,6 @@
 """Examples for supervised fine-tuning on chats: the loss covers the answers of the assistant."""
 
-import json
-from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -10,9 +8,10 @@ from tfattn.data.examples.encoding import STORED_NAMES, Feature
 from tfattn.data.examples.examples import Example, Examples, Randomness
 from tfattn.data.examples.packed_texts import packed
 from tfattn.data.examples.targets import Target
-from tfattn.errors import ConfigError, DataError, listed
-from tfattn.features import ANSWER, LOSS_MASK, MESSAGES, PROMPT, SEQUENCE_IDS, TOKEN_IDS
-from tfattn.formats.chat_template import ASSISTANT, CHAT_FORMATS, ChatTemplate, Message, Role
+from tfattn.errors import ConfigError, listed
+from tfattn.features import INPUT, LOSS_MASK, MESSAGES, SEQUENCE_IDS, TOKEN_IDS
+from tfattn.formats.chat_rows import CHAT_HINT, CHAT_ROLES, chat_of, chat_roles
+from tfattn.formats.chat_template import CHAT_FORMATS, ChatTemplate
 from tfattn.formats.source import Row
 from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.preprocessing.chat_ids import piece_ids
@@ -25,13 +24,14 @@ from tfattn.preprocessing.unknown import Unknown
 class ChatExamples(Examples):
     """Sequences of chats, whose targets are the answers of the assistant and their end tokens.
 
-    A row has a `prompt` and an `answer`, or `messages`: a list of objects such as {"role": "user", "content": "Hi"}, as
-    in files of OpenAI, with the roles system, user and assistant. Chats are formatted by the template of the
-    published model, or else as ChatML, and truncated to the `max_length` of the preprocessing.
+    The roles of the source are those of a format: `messages`, a list of objects such as {"role": "user", "content":
+    "Hi"} in files of OpenAI, or {"from": "human", "value": "Hi"} in files of ShareGPT; `instruction`, `input` and
+    `output` in files of Alpaca; or `prompt` and `answer`. The roles of messages are system, user and assistant. Chats
+    are formatted by the template of the published model, or else as ChatML, and truncated to the `max_length` of the
+    preprocessing.
 
     Args:
         packing: whether several chats share a sequence, separated by `sequence_ids`; otherwise each chat is a sequence.
-        messages: whether rows have `messages`.
         system: system message of chats without a system message; by default none.
 
     Raises:
@@ -40,16 +40,17 @@ class ChatExamples(Examples):
     """
 
     made_of = "chats"
-    roles_hint = (
-        "A chat is a `prompt` and an `answer`; or `messages`, a list of objects such as "
-        '{"role": "user", "content": "Hi"}, with `data.examples.messages: true`.'
-    )
+    roles_hint = CHAT_HINT
+    list_roles = (MESSAGES,)
+    optional_roles = (INPUT,)
 
-    def __init__(self, *, packing: bool = True, messages: bool = False, system: str | None = None):
+    def __init__(self, *, packing: bool = True, system: str | None = None):
         self.packing = packing
-        self.messages = messages
         self.system = system
-        self.list_roles = (MESSAGES,) if messages else ()
+        self._roles: tuple[str, ...] = CHAT_ROLES["pairs"]
+
+    def choose_roles(self, given: Iterable[str]) -> None:
+        self._roles = chat_roles(given)
 
     def require(self, preprocessor: Preprocessor) -> None:
         """Check that the preprocessor is byte_bpe or piece_bpe, with a given vocabulary."""
@@ -62,7 +63,7 @@ class ChatExamples(Examples):
             )
 
     def roles(self, preprocessor: Preprocessor) -> tuple[str, ...]:
-        return (MESSAGES,) if self.messages else (PROMPT, ANSWER)
+        return self._roles
 
     def excluded(self, rows: Sequence[Row], preprocessor: Language) -> np.ndarray:
         return np.zeros(len(rows), bool)
@@ -99,7 +100,7 @@ class ChatExamples(Examples):
     def _tokenize(self, rows: Sequence[Row], preprocessor: Language) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the ids of each chat, and the mask of answer tokens."""
         template = self._template(preprocessor)
-        chats = [template.pieces(self._chat(row), is_answered=True) for row in rows]
+        chats = [template.pieces(chat_of(row.fields, row.where), is_answered=True) for row in rows]
         for pieces, ids in zip(chats, piece_ids(preprocessor, chats), strict=True):
             is_answer = np.repeat([piece.is_answer for piece in pieces], [len(some) for some in ids])
             yield np.concatenate(ids), is_answer.astype(np.int32)
@@ -125,23 +126,3 @@ class ChatExamples(Examples):
                 received=f"a vocabulary without {listed(missing)}",
             )
         return template
-
-    def _chat(self, row: Row) -> list[Message]:
-        if not self.messages:
-            return [Message("user", row.fields[PROMPT]), Message(ASSISTANT, row.fields[ANSWER])]
-        value = row.fields[MESSAGES]
-        is_list = isinstance(value, list) and bool(value)
-        wrong = next((message for message in value if not _is_message(message)), None) if is_list else value
-        if wrong is not None:
-            raise DataError(
-                "the value of `messages` is no chat",
-                where=row.where,
-                expected='a list such as [{"role": "user", "content": "Hi"}]; roles are ' + listed(get_args(Role)),
-                received=json.dumps(wrong, ensure_ascii=False)[:60],
-            )
-        return [Message(message["role"], message["content"]) for message in value]
-
-
-def _is_message(value: Any) -> bool:
-    has_content = isinstance(value, dict) and isinstance(value.get("content"), str)
-    return has_content and value.get("role") in get_args(Role)

@@ -1,6 +1,6 @@
 """The contract of examples: conversion of rows to the examples that records store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -52,6 +52,7 @@ class Examples:
     Attributes:
         keep_adjacent: whether the examples of a row stay adjacent in training; otherwise they are shuffled separately.
         list_roles: roles whose values are lists of texts; the targets validate them.
+        optional_roles: roles whose values may be empty.
         roles_hint: the roles of a row, for messages; "" if `roles` says everything.
         made_of: requirement on rows for messages, such as "texts that have two words".
         allow_precomputed: which examples may be precomputed by another tool, see `completed`: "none", "training" or
@@ -60,9 +61,17 @@ class Examples:
 
     keep_adjacent: bool = True
     list_roles: tuple[str, ...] = ()
+    optional_roles: tuple[str, ...] = ()
     roles_hint: str = ""
     made_of: str = "rows"
     allow_precomputed: Literal["none", "training", "all"] = "none"
+
+    def choose_roles(self, given: Iterable[str]) -> None:
+        """Choose the roles that the examples read among the roles of a source, if rows may have several formats.
+
+        Raises:
+            ConfigError: the format of the rows is unclear.
+        """
 
     def require(self, preprocessor: Preprocessor) -> None:
         """Request what the examples need of the preprocessing, such as token positions, and check that it is suitable.
