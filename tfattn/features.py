@@ -70,6 +70,10 @@ CHOICE_MASK = "choice_mask"  # (B, N) bool, False at padding
 # Cached outputs of a frozen encoder.
 ENCODED = "encoded"  # (B, D); (B, N, D) for lists of texts
 
+# Outputs of exports with text vectors.
+EMBEDDING = "embedding"  # (B, D) float32
+NUM_TOKENS = "num_tokens"  # (B,) int32, special tokens included
+
 # Outputs and targets of tasks.
 LOGITS = "logits"  # (B, C), or (B, T, V) for a decoder
 PREDICTIONS = "predictions"  # (B,) float32, predicted numbers
