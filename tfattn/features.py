@@ -70,8 +70,9 @@ CHOICE_MASK = "choice_mask"  # (B, N) bool, False at padding
 # Cached outputs of a frozen encoder.
 ENCODED = "encoded"  # (B, D); (B, N, D) for lists of texts
 
-# Outputs of exports with text vectors.
-EMBEDDING = "embedding"  # (B, D) float32
+# Outputs of exports.
+EMBEDDING = "embedding"  # (B, D) float32, the vector of a text
+SCORE = "score"  # (B,) float32, the relevance of a document to a query, between 0 and 1
 NUM_TOKENS = "num_tokens"  # (B,) int32, special tokens included
 
 # Outputs and targets of tasks.
@@ -105,6 +106,10 @@ QUESTION = "question"
 CONTEXT = "context"
 ANSWERS = "answers"
 CHOICES = "choices"
+QUERY = "query"
+DOCUMENT = "document"
+DOCUMENTS = "documents"  # a list of texts
+GRADES = "grades"  # a list of numbers, the relevance of each document
 PROMPT = "prompt"
 ANSWER = "answer"
 MESSAGES = "messages"  # a list of chat messages

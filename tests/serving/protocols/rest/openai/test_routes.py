@@ -179,9 +179,7 @@ def test_a_model_path_depends_on_the_client(server):
     assert list(server.ask("GET", "/v1/models/half_plus_two").json) == ["model_version_status"]
 
 
-@pytest.mark.parametrize(
-    "path", ["embeddings", "responses", "responses/r_1", "moderations", "files", "batches/b/cancel"]
-)
+@pytest.mark.parametrize("path", ["images", "responses", "responses/r_1", "moderations", "files", "batches/b/cancel"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_paths_of_openais_api_that_are_not_offered(server, serve, method, path):
     answers = [server.ask(method, f"/v1/{path}", {}), serve(half_plus_two()).ask(method, f"/v1/{path}", {}, **CLIENT)]
