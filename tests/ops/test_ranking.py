@@ -36,7 +36,9 @@ def test_reciprocal_rank_and_recall_follow_their_definitions():
 def test_of_equal_scores_the_least_relevant_come_first():
     found = measured([[1, 1, 1, 1]], [[1, 0, 0, 0]])
     assert found["mrr_at_10"] == pytest.approx(1 / 4) and found["ndcg_at_10"] == pytest.approx(1 / np.log2(5))
-    assert ops.convert_to_numpy(ranks(np.float32([[1, 1, 2]]), np.zeros((1, 3), "float32"), np.ones((1, 3), bool))).tolist() == [[2, 3, 1]]
+    assert ops.convert_to_numpy(
+        ranks(np.float32([[1, 1, 2]]), np.zeros((1, 3), "float32"), np.ones((1, 3), bool))
+    ).tolist() == [[2, 3, 1]]
 
 
 def test_padding_changes_nothing_whatever_its_scores_and_grades():

@@ -105,12 +105,12 @@ def test_lists_without_a_relevant_document_are_not_in_the_metrics():
 def test_both_losses_learn_which_documents_are_relevant():
     for loss in ("listwise", "pointwise"):
         keras.utils.set_random_seed(3)
-        task, optimizer = ranker(loss=loss), keras.optimizers.Adam(1e-2)
+        task, optimizer = ranker(loss=loss), keras.optimizers.Adam(3e-2)
         if keras.backend.backend() != "tensorflow":
             pytest.skip("the loop below uses TensorFlow's gradients")
         import tensorflow as tf
 
-        for _ in range(30):
+        for _ in range(10):
             with tf.GradientTape() as tape:
                 terms, weights = task.loss_terms(task(BATCH), BATCH)[loss], task.loss_weights(BATCH)[loss]
                 value = ops.sum(terms * weights) / ops.sum(weights)

@@ -199,8 +199,8 @@ def _compared(metrics: dict[str, float]) -> Section:
 
 def _by_size(lists: RankedLists, baseline: RankedLists) -> Section:
     """Return the metrics by the number of documents, in at most four groups."""
-    edges = np.unique(np.quantile(lists.sizes, [0, 0.25, 0.5, 0.75, 1]).astype(int))
-    groups = np.clip(np.searchsorted(edges, lists.sizes, side="right") - 1, 0, max(len(edges) - 2, 0))
+    edges = np.unique(np.quantile(lists.sizes, [0, 0.25, 0.5, 0.75]).astype(int))
+    groups = np.searchsorted(edges, lists.sizes, side="right") - 1
     table = []
     for group in np.unique(groups):
         here = groups == group
