@@ -73,7 +73,11 @@ ENCODED = "encoded"  # (B, D); (B, N, D) for lists of texts
 # Text embeddings, N texts in each row: the anchor, the positive text, and hard negatives.
 SECOND_ENCODED = "second_encoded"  # (B, N, D), `encoded` with another dropout
 TEXT_HASHES = "text_hashes"  # (B, N, 2) int32, equal for equal texts
+
+# Outputs of exports.
 EMBEDDING = "embedding"  # (B, D) float32, or (B, N, D): the vector of each text
+SCORE = "score"  # (B,) float32, the relevance of a document to a query, between 0 and 1
+NUM_TOKENS = "num_tokens"  # (B,) int32, special tokens included
 
 # Outputs and targets of tasks.
 LOGITS = "logits"  # (B, C), or (B, T, V) for a decoder
@@ -87,6 +91,8 @@ START_POSITIONS = "start_positions"  # (B,) int32, the first token of the answer
 END_POSITIONS = "end_positions"  # (B,) int32, the last token of the answer; likewise
 IS_IMPOSSIBLE = "is_impossible"  # (B,) int32, 1 if the text has no answer
 UNIQUE_IDS = "unique_ids"  # (B,) int64 in files, a distinct number for each example
+GRADES = "grades"  # (B, N) float32, the relevance of each document, 0 for not relevant; a raw field with the same name
+GRADE_MASK = "grade_mask"  # (B, N) bool, False at padding
 MIXED_LABEL_IDS = "mixed_label_ids"  # (B,) int32, the label of the image that was mixed in
 MIXED_SHARES = "mixed_shares"  # (B,) float32, the share of the mixed-in image, at most a half
 REFERENCE_LOG_PROBABILITIES = "reference_log_probabilities"  # (B, 2) float32, of two answers by the initial weights
@@ -110,6 +116,9 @@ QUESTION = "question"
 CONTEXT = "context"
 ANSWERS = "answers"
 CHOICES = "choices"
+QUERY = "query"
+DOCUMENT = "document"
+DOCUMENTS = "documents"  # a list of texts
 PROMPT = "prompt"
 ANSWER = "answer"
 MESSAGES = "messages"  # a list of chat messages

@@ -15,12 +15,14 @@ from tests.serving import authors
 from tfattn.export import serving_config
 
 # What makes a pipeline so small that it trains in seconds.
+TINY_ENCODER = [
+    "model={name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32}",
+    "data.preprocessing.vocabulary=train",
+    "training.epochs=1",
+]
 TINY = {
-    "factory_reports": [
-        "model={name: bert, hidden_dim: 16, num_layers: 1, num_heads: 2, intermediate_dim: 32}",
-        "data.preprocessing.vocabulary=train",
-        "training.epochs=1",
-    ],
+    "factory_reports": TINY_ENCODER,
+    "resolutions": TINY_ENCODER,
     "pn_flag": ["model.hidden_dim=8", "model.num_layers=1", "training.epochs=1"],
     "reversal": SHORTER,  # as the run that all tests share
     "mine": ["training.epochs=1"],
@@ -87,6 +89,8 @@ def folder_with_models(folder, reversed_words, once, command):
                 pipeline = f"pipelines/{name}.yaml"
                 answer = command("run", pipeline, *tiny(pipeline))
                 assert answer.status == 0, answer.errors
+            answer = command("run", "pipelines/resolutions.yaml", *tiny("pipelines/resolutions.yaml"))
+            assert answer.status == 0, answer.errors
             assert command("sample", "pn_flag", "new_candidates.tsv", "--seed", "1").status == 0
         # In the place of published weights, which are not everywhere.
         models = made / "reader" / "saved_models"

@@ -63,6 +63,14 @@ def test_features_are_the_inputs_of_the_head(loaded, task, served, rows):
     np.testing.assert_allclose(encoded, task.encode(served.input_side.tokens({"text": texts(rows)})), atol=1e-6)
 
 
+def test_features_have_the_number_of_tokens_and_whether_the_text_was_cut(loaded, served, rows):
+    found = loaded.signatures["features"](text=texts(rows))
+    mask = served.input_side.tokens({"text": texts(rows)})["padding_mask"]
+    np.testing.assert_array_equal(found["num_tokens"], np.sum(mask, axis=1))
+    cut = loaded.signatures["serving_default"](text=texts(rows))["truncated"]
+    np.testing.assert_array_equal(found["truncated"], cut)
+
+
 def test_token_inputs_equal_text_for_any_padding_value(loaded, served, rows, expected):
     tokens = {name: value.numpy() for name, value in served.input_side.tokens({"text": texts(rows)}).items()}
     padding = tokens["padding_mask"] == 0
@@ -143,6 +151,9 @@ def test_a_long_text_is_predicted_as_the_mean_of_its_windows(classifier, served,
     np.testing.assert_allclose(
         functions["features"](tf.constant(texts))["encoded"], [encoded[:2].mean(0), *encoded[2:]], atol=1e-6
     )
+    tokens = served.signatures()["features"](tf.constant([*parts, *texts[1:]]))["num_tokens"].numpy()
+    found_tokens = functions["features"](tf.constant(texts))["num_tokens"]
+    np.testing.assert_array_equal(found_tokens, [tokens[:2].sum(), *tokens[2:]])
     assert all(len(value) == 0 for value in functions["serving_default"](tf.constant([], tf.string)).values())
     ensemble = TrainedEnsemble([(windows.preprocessors[0], task)])
     np.testing.assert_allclose(

@@ -608,6 +608,12 @@ class _Sources:
         sheet: str | None = ...,
     ) -> dict[str, Any]:
         """A sheet of an Excel workbook (.xlsx). Numbers, dates and booleans become text; the first row names the columns."""
+    def grouped_documents(
+        self,
+        *,
+        source: Mapping[str, Any] = ...,
+    ) -> dict[str, Any]:
+        """Rows for ranking from a source with a query, a document and its grade in each row."""
     def image_folder(
         self,
         *,
@@ -633,6 +639,18 @@ class _Sources:
         encoding: str | None = ...,
     ) -> dict[str, Any]:
         """Pages of a dump (.xml, .xml.bz2 or .xml.gz) as plain text with a sentence per line; a row is a page, role `text`."""
+    def mined_negatives(
+        self,
+        *,
+        source: Mapping[str, Any] = ...,
+        query: str = ...,
+        document: str = ...,
+        within: str | None = ...,
+        num_negatives: int = ...,
+        negatives: Literal["bm25", "random"] = ...,
+        seed: int = ...,
+    ) -> dict[str, Any]:
+        """Rows for ranking from a source with a query and a relevant document in each row."""
     def parallel(
         self,
         *,
@@ -771,6 +789,16 @@ class _Tasks:
         units: Literal["words", "characters"] = ...,
     ) -> dict[str, Any]:
         """A linear head that predicts the start and the end of the answer, with two logits for each token of the text."""
+    def ranking(
+        self,
+        *,
+        loss: Literal["listwise", "pointwise"] = ...,
+        encoder: Literal["fine_tune", "frozen"] = ...,
+        pooling: Literal["mean", "cls", "max", "pooler"] = ...,
+        pooled_layers: int | Literal["all"] = ...,
+        dropout: float = ...,
+    ) -> dict[str, Any]:
+        """A linear scorer of each document with its query: a cross-encoder, or reranker."""
     def regression(
         self,
         *,

@@ -145,6 +145,8 @@ def of_unseen(
     low, high = metrics[f"{name}_low"], metrics[f"{name}_high"]
     if metric == "mean_absolute_error":
         without = f"a mean error of {number(metrics[name])} ({between(low, high)})"
+    elif metric == "ndcg_at_10":
+        without = f"an nDCG@10 of {metrics[name]:.4f} ({between(low, high)})"
     elif metric in FRACTIONS:
         without = f"{FRACTIONS[metric]} of {percent(metrics[name])} ({percents(low, high)})"
     else:

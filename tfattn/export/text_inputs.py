@@ -10,7 +10,7 @@ from tfattn.export.attention import add_segments
 from tfattn.export.servable_model import Columns
 from tfattn.export.servable_row_model import Features, Inputs, ServableRowModel
 from tfattn.export.warmup import sample_each_length
-from tfattn.features import CHARACTER_IDS, ENCODED, EXAMPLE_ROWS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
+from tfattn.features import CHARACTER_IDS, ENCODED, EXAMPLE_ROWS, NUM_TOKENS, PADDING_MASK, SEGMENT_IDS, TOKEN_IDS
 from tfattn.formats.columns import even
 from tfattn.ops.pooling import mean_by_row
 from tfattn.preprocessing.padding import padded
@@ -24,7 +24,8 @@ TOKENS = (TOKEN_IDS, PADDING_MASK, SEGMENT_IDS)
 class TextInputs(Inputs):
     """Raw texts. Adds two signatures:
 
-        features   inputs of serving_default -> encoded (B, D) float32, the input of the head; members are concatenated
+        features   inputs of serving_default -> encoded (B, D) float32, the input of the head; members are concatenated;
+                   num_tokens (B,) int32, special tokens included; truncated (B,) bool
         tokens     token_ids, padding_mask, segment_ids, each (B, T) int32, and for character-based vocabularies
                    character_ids (B, T, 50) int32 -> outputs of serving_default without `truncated`; more tokens than
                    the model takes are an error
@@ -89,10 +90,14 @@ class TextInputs(Inputs):
 
     def signatures(self, served: ServableRowModel) -> dict[str, Any]:
         def encode(*texts: tf.Tensor) -> dict[str, tf.Tensor]:
-            features, _ = self.read(texts)
+            features, notes = self.read(texts)
             encoded = tf.concat([outputs[ENCODED] for outputs in served.run(features)], axis=-1)
-            rows = features[0].get(EXAMPLE_ROWS)
-            return {ENCODED: encoded if rows is None else mean_by_row(encoded, rows, tf.size(texts[0]))}
+            rows, num_rows = features[0].get(EXAMPLE_ROWS), tf.size(texts[0])
+            return {
+                ENCODED: encoded if rows is None else mean_by_row(encoded, rows, num_rows),
+                NUM_TOKENS: count_tokens(features[0], num_rows),
+                **notes,
+            }
 
         def predict(*tokens: tf.Tensor) -> dict[str, tf.Tensor]:
             return served.predict(self._for_each(self.token_features(*tokens)), tf.shape(tokens[0])[0])
@@ -154,6 +159,14 @@ class TextInputs(Inputs):
             SEGMENT_IDS: tf.where(real, segment_ids, 0),
             **({CHARACTER_IDS: tf.where(real[..., None], character_ids[0], 0)} if character_ids else {}),
         }
+
+
+def count_tokens(features: Features, num_rows: tf.Tensor) -> tf.Tensor:
+    """Count the tokens of each of B rows, (B,) int32, over all of its windows or texts."""
+    real = tf.cast(features[PADDING_MASK], tf.int32)
+    counts = tf.reduce_sum(real, axis=list(range(1, real.shape.rank)))
+    rows = features.get(EXAMPLE_ROWS)
+    return counts if rows is None else tf.math.unsorted_segment_sum(counts, rows, num_rows)
 
 
 def first_example_of_rows(features: Features, truncated: tf.Tensor) -> tuple[Features, dict[str, tf.Tensor]]:

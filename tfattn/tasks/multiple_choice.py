@@ -129,7 +129,7 @@ class ChoicesBackbone(TextBackbone):
         tokens = {name: features[name] for name in (TOKEN_IDS, SEGMENT_IDS, PADDING_MASK) if name in features}
         rows, texts, length = ops.shape(tokens[TOKEN_IDS])
         mask = tokens.get(PADDING_MASK, ops.ones((rows, texts, length), dtype="bool"))
-        flat = {name: ops.reshape(x, (-1, length)) for name, x in tokens.items()}
+        flat = {name: ops.reshape(x, (rows * texts, length)) for name, x in tokens.items()}
         encoded = super().encode(flat, training=training)[ENCODED]
         return {
             ENCODED: ops.reshape(encoded, (rows, texts, self.width)),

@@ -12,7 +12,10 @@ const NAMES = {
   mean_absolute_error: "mean absolute error",
   micro_f1: "micro F1",
   macro_f1: "macro F1",
+  mrr_at_10: "MRR@10",
+  ndcg_at_10: "nDCG@10",
   r2: "R²",
+  recall_at_10: "recall@10",
 };
 // What a model should be better than, by the figure that tells: its name in metrics.json begins with `baseline_`.
 const BASELINES = {
@@ -22,6 +25,7 @@ const BASELINES = {
   bleu: "copying the source",
   mean_absolute_error: "always predicting the mean",
   micro_f1: "always giving the most frequent labels",
+  ndcg_at_10: "ordering by common words (BM25)",
 };
 /** Of which less is better. */
 const isError = (name) => name.endsWith("_error");
@@ -36,11 +40,11 @@ function date(number, card) {
   return isTime(number) ? DATE.format(new Date(number * 1000)) : "";
 }
 
-/** A figure as it is read: BLEU and chrF are of 100, errors in the unit of the data, correlations plain, others shares. */
+/** A figure as it is read: BLEU and chrF are of 100, errors in the unit of the data, correlations and ranks plain, others shares. */
 function shown(name, value) {
   if (/^(bleu|chrf)$/.test(name)) return value.toFixed(1);
   if (isError(name)) return String(Number(value.toPrecision(4)));
-  return /^(r2|pearson|spearman)$/.test(name) ? value.toFixed(3) : `${(100 * value).toFixed(1)}%`;
+  return /^(r2|pearson|spearman|ndcg_at_10|mrr_at_10)$/.test(name) ? value.toFixed(3) : `${(100 * value).toFixed(1)}%`;
 }
 
 /** The figures of a card, without the ends of their intervals and without baselines. */

@@ -198,7 +198,7 @@ def test_a_model_path_depends_on_the_client(server):
 
 
 @pytest.mark.parametrize(
-    "path", ["embeddings", "responses/r_1", "responses/r_1/cancel", "moderations", "files", "batches/b/cancel"]
+    "path", ["images", "responses/r_1", "responses/r_1/cancel", "moderations", "files", "batches/b/cancel"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_paths_of_openais_api_that_are_not_offered(server, serve, method, path):

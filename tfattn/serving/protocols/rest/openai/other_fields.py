@@ -1,7 +1,7 @@
 """Fields of other servers that are not supported, and fields that do not change the response."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from tfattn.errors import listed
@@ -141,12 +141,29 @@ WITHOUT_EFFECT = {
 }
 
 
-def check(fields: Mapping[str, Any], *, strict: bool) -> list[str]:
+class OtherFields(NamedTuple):
+    """The known fields that a path does not define.
+
+    Attributes:
+        unsupported: the fields that would change the response, each with a remedy and its neutral values.
+        without_effect: the fields that do not change the response.
+    """
+
+    unsupported: Mapping[str, tuple[str, tuple[Any, ...]]]
+    without_effect: Iterable[str]
+
+
+_OF_OTHER_PATH = {name: (f"{path} has it", neutral) for name, (path, neutral) in OTHER_PATH.items()}
+OF_TEXTS = OtherFields({**UNSUPPORTED, **_OF_OTHER_PATH}, WITHOUT_EFFECT)
+
+
+def check(fields: Mapping[str, Any], *, strict: bool, known: OtherFields = OF_TEXTS) -> list[str]:
     """Refuse unsupported fields that would change the response.
 
     Args:
         fields: the fields of a request that its path does not define.
         strict: whether to refuse unknown fields, too.
+        known: the known fields of the path.
 
     Returns:
         The names of unknown fields.
@@ -155,15 +172,12 @@ def check(fields: Mapping[str, Any], *, strict: bool) -> list[str]:
         Failure: INVALID_ARGUMENT, with the parameter.
     """
     for name, value in fields.items():
-        remedy, neutral = UNSUPPORTED.get(name, ("", ()))
-        if name in OTHER_PATH:
-            path, neutral = OTHER_PATH[name]
-            remedy = f"{path} has it"
+        remedy, neutral = known.unsupported.get(name, ("", ()))
         if remedy and value is not None and value not in neutral:
             raise invalid_parameter(
                 name, f"this server does not support it; {remedy}", error_code="unsupported_parameter"
             )
-    unknown = [name for name in fields if name not in {*UNSUPPORTED, *OTHER_PATH, *WITHOUT_EFFECT}]
+    unknown = [name for name in fields if name not in {*known.unsupported, *known.without_effect}]
     if strict and unknown:
         message = "there is no such field; leave it out, or leave out strict"
         raise invalid_parameter(_escape(unknown[0]), message, error_code="unknown_parameter")

@@ -1,4 +1,4 @@
-"""The routes of OpenAI's API: completions, chat completions, responses and models."""
+"""The routes of OpenAI's API: completions, chat, responses, embeddings and models; and reranking."""
 
 import asyncio
 import contextlib
@@ -24,13 +24,17 @@ from tfattn.serving.protocols.rest.methods import decode_name
 from tfattn.serving.protocols.rest.openai import other_fields
 from tfattn.serving.protocols.rest.openai.chat import ChatFields
 from tfattn.serving.protocols.rest.openai.completion import CompletionFields
+from tfattn.serving.protocols.rest.openai.embeddings import EmbeddingFields
 from tfattn.serving.protocols.rest.openai.fields import TextFields
+from tfattn.serving.protocols.rest.openai.rerank import RerankFields
 from tfattn.serving.protocols.rest.openai.response_builder import ResponseBuilder
 from tfattn.serving.protocols.rest.openai.responses import ResponsesFields
+from tfattn.serving.protocols.rest.openai.row_fields import RowFields
 from tfattn.serving.protocols.rest.origin_check import Authenticator
 from tfattn.serving.protocols.rest.parse import LARGE
 from tfattn.serving.protocols.rest.response import (
     ApiFailure,
+    Header,
     Response,
     StreamedResponse,
     error_response,
@@ -40,10 +44,10 @@ from tfattn.serving.section import Serving
 
 MODELS = b"/v1/models"
 _MODEL_PATH = re.compile(rb"/v1/models/([^:]+)")
-# The rest of OpenAI's API, by the first part of its paths.
+# The rest of OpenAI's API, by the first part of its paths, and reranking.
 _OTHER_PATHS = re.compile(
     rb"/v1/(assistants|audio|batches|chat|completions|containers|conversations|embeddings|evals|files|fine_tuning|images"
-    rb"|moderations|organization|realtime|responses|threads|uploads|vector_stores|videos)(?:/.*)?",
+    rb"|moderations|organization|realtime|rerank|responses|threads|uploads|vector_stores|videos)(?:/.*)?",
     re.DOTALL,
 )
 CLIENT = b"x-stainless-lang"  # a header that OpenAI's own clients send, in every language
@@ -52,6 +56,8 @@ FIELDS: dict[bytes, type[TextFields]] = {
     b"/v1/chat/completions": ChatFields,
     b"/v1/responses": ResponsesFields,
 }
+ROW_FIELDS: dict[bytes, type[RowFields]] = {b"/v1/embeddings": EmbeddingFields, b"/v1/rerank": RerankFields}
+PATHS = (*FIELDS, *ROW_FIELDS)
 EVENT_STREAM = b"text/event-stream; charset=utf-8"
 _MODEL_NAME = re.compile(r"(.*?)(?:/versions/([0-9]{1,19})|/labels/([^/]+))?", re.DOTALL)
 IGNORED_FIELDS = b"x-ignored-fields"
@@ -78,7 +84,7 @@ class Call:
 
 
 class OpenAIRoutes:
-    """The routes of OpenAI's API on a server with language models.
+    """The routes of OpenAI's API on a server with models that generate or embed texts, or rerank documents.
 
     Args:
         models: the served models.
@@ -101,12 +107,13 @@ class OpenAIRoutes:
     def has(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> bool:
         """Return whether a request is for this API.
 
-        A path of the API belongs to it if the server has a language model or the request is from OpenAI's client. The
-        path of a single model is also TF Serving's, so only requests from OpenAI's client belong to this API.
+        A path of the API belongs to it if the server has a language model or a model for the path, or the request is
+        from OpenAI's client. The path of a single model is also TF Serving's, so only requests from OpenAI's client
+        belong to this API.
         """
         is_client = CLIENT in headers
         if (method, path) == ("GET", MODELS) or _OTHER_PATHS.fullmatch(path):
-            return is_client or any(self._language_models())
+            return is_client or any(self._models_of(*FIELDS, path))
         return is_client and _MODEL_PATH.fullmatch(path) is not None
 
     async def respond(
@@ -118,12 +125,14 @@ class OpenAIRoutes:
             self._authenticator.check(method, headers)
             if method == "POST" and path in FIELDS:
                 response = await self._generate(call, path, headers, receive)
+            elif method == "POST" and path in ROW_FIELDS:
+                response = await self._compute(call, path, headers, receive)
             elif method == "GET" and path == MODELS:
                 response = self._list_models()
             elif method == "GET" and (match := _MODEL_PATH.fullmatch(path)):
                 response = self._retrieve_model(decode_name(match[1]))
             else:
-                offered = listed(known.decode() for known in (MODELS, *FIELDS))
+                offered = listed(known.decode() for known in (MODELS, *PATHS))
                 message = f"There is no {method} {path[:100].decode('latin-1')} on this server; there is {offered}"
                 raise ApiFailure(StatusCode.NOT_FOUND, message, error_code="unknown_url")
         except Failure as failure:
@@ -140,15 +149,32 @@ class OpenAIRoutes:
             self._record(call)
         return response
 
+    async def _compute(self, call: Call, path: bytes, headers: Mapping[bytes, bytes], receive: Receive) -> Response:
+        """Respond to a request for the outputs of a signature."""
+        body, kind = await read_body(receive, headers, self._serving), ROW_FIELDS[path]
+        deadline = asyncio.get_running_loop().time() + self._serving.timeout_seconds
+        fields = await asyncio.to_thread(read, kind, body) if len(body) > LARGE else read(kind, body)
+        headers = self._check(call, path, fields)
+        try:
+            async with asyncio.timeout_at(deadline), unless_disconnected(receive):
+                with call.version.use():
+                    return Response(200, await fields.respond(call.version, deadline), headers=headers)
+        except TimeoutError:
+            raise Failure(StatusCode.DEADLINE_EXCEEDED, "The request took too long to be answered") from None
+
+    def _check(self, call: Call, path: bytes, fields: TextFields | RowFields) -> tuple[Header, ...]:
+        """Find the version of a request and check its unknown fields; return the headers of the response."""
+        call.version = self._find(fields.model, path)
+        call.model = call.version.model
+        unknown_fields = fields.unknown_fields()
+        return ((IGNORED_FIELDS, other_fields.warning(unknown_fields)),) if unknown_fields else ()
+
     async def _generate(
         self, call: Call, path: bytes, headers: Mapping[bytes, bytes], receive: Receive
     ) -> Response | StreamedResponse:
         body = await read_body(receive, headers, self._serving)
         fields = await asyncio.to_thread(read, FIELDS[path], body) if len(body) > LARGE else read(FIELDS[path], body)
-        call.version = self._find(fields.model)
-        call.model = call.version.model
-        unknown_fields = fields.unknown_fields()
-        headers = ((IGNORED_FIELDS, other_fields.warning(unknown_fields)),) if unknown_fields else ()
+        headers = self._check(call, path, fields)
         request, builder = (
             await asyncio.to_thread(fields.model_request) if len(body) > LARGE else fields.model_request()
         )
@@ -214,39 +240,43 @@ class OpenAIRoutes:
             self._record(call)
             yield builder.last_events(usages)
 
-    def _find(self, model: str) -> Version:
-        """Find the version of NAME, NAME/versions/NUMBER or NAME/labels/LABEL, like in TF Serving's paths."""
+    def _find(self, model: str, *paths: bytes) -> Version:
+        """Find the version of NAME, NAME/versions/NUMBER or NAME/labels/LABEL, like in TF Serving's paths.
+
+        Args:
+            model: the model of the request.
+            paths: the paths of which the model must answer one.
+        """
         name, version, label = _MODEL_NAME.fullmatch(model).groups()
         try:
             version = self._models.find(name, int(version) if version else None, label)
         except Failure as failure:
             if failure.code is StatusCode.NOT_FOUND:
-                failure = Failure(
-                    failure.code, f"There is no model {model!r}; there is {listed(self._language_models())}"
-                )
+                known = listed(self._models_of(*paths)) or "none for this path"
+                failure = Failure(failure.code, f"There is no model {model!r}; there is {known}")
             failure.parameter = "model"
             raise failure from None
-        if not version.writes_texts:
-            message = f"{name} does not generate text; use POST /v1/models/{name}:predict"
-            raise invalid_parameter("model", message)
+        if not any(_answers(version, path) for path in paths):
+            lacks = ROW_FIELDS[paths[0]].needs if paths[0] in ROW_FIELDS else "does not generate text"
+            raise invalid_parameter("model", f"{name} {lacks}; use POST /v1/models/{name}:predict")
         return version
 
-    def _language_models(self) -> Iterator[str]:
-        """Yield the names of language models, loaded or not."""
+    def _models_of(self, *paths: bytes) -> Iterator[str]:
+        """Yield the names of the models that answer one of the paths; language models before they are loaded."""
         for name in self._models.names:
             with contextlib.suppress(Failure):  # the model has no version yet
-                if any(version.writes_texts for version in self._models.status(name)):
+                if any(_answers(version, path) for version in self._models.status(name) for path in paths):
                     yield name
 
     def _list_models(self) -> Response:
         models = []
-        for name in self._language_models():
+        for name in self._models_of(*PATHS):
             with contextlib.suppress(Failure):  # no version is available yet
                 models.append(_model_object(name, self._models.find(name)))
         return Response(200, json.dumps({"object": "list", "data": models}).encode())
 
     def _retrieve_model(self, name: str) -> Response:
-        return Response(200, json.dumps(_model_object(name, self._find(name))).encode())
+        return Response(200, json.dumps(_model_object(name, self._find(name, *PATHS))).encode())
 
     def _record(self, call: Call, error: BaseException | None = None) -> None:
         """Count and log a request once."""
@@ -255,6 +285,13 @@ class OpenAIRoutes:
             seconds = time.perf_counter() - call.start
             record = RequestRecord("REST", call.api, call.model, call.version, _code(error), seconds)
             record.write(self._models, self._serving, self._metrics)
+
+
+def _answers(version: Version, path: bytes) -> bool:
+    """Return whether a version answers the requests of a path."""
+    if path in ROW_FIELDS:
+        return ROW_FIELDS[path].find_signature(version.signatures) is not None
+    return path in FIELDS and version.writes_texts
 
 
 def _api(path: bytes) -> str:
