@@ -69,18 +69,24 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000)
 
 
+@pytest.fixture(scope="session")
+def freed() -> dict[str, int]:
+    """The memory of the process when it was last freed."""
+    return {"bytes": _private_memory()}
+
+
 @pytest.fixture(scope="module", autouse=True)
-def memory_is_returned() -> Iterator[None]:
-    """Free the functions that JAX has compiled for the tests of a file and, if they left much, garbage."""
-    before = _private_memory()
+def memory_is_returned(freed) -> Iterator[None]:
+    """Free the functions that JAX has compiled for the tests of a file and, if the process has grown much, garbage."""
     yield
     if os.environ.get("KERAS_BACKEND") == "jax":
         import jax
 
         jax.clear_caches()
-    if _private_memory() - before > MUCH_MEMORY:
+    if _private_memory() - freed["bytes"] > MUCH_MEMORY:
         gc.collect()
         ctypes.CDLL(None).malloc_trim(0)
+        freed["bytes"] = _private_memory()
 
 
 def _private_memory() -> int:
@@ -149,14 +155,15 @@ def _no_plugins_left() -> Iterator[None]:
     from tfattn import catalog, registry
 
     before = {name: dict(entries) for name, entries in catalog.CATALOGS.items()}, list(registry.PLUGINS)
+    loaded = set(sys.modules)
     try:
         yield
     finally:
         catalog.CATALOGS.clear()
         catalog.CATALOGS.update(before[0])
         registry.PLUGINS[:] = before[1]
-        for name, module in list(sys.modules.items()):
-            path = getattr(module, "__file__", None)
+        for name in set(sys.modules) - loaded:
+            path = getattr(sys.modules[name], "__file__", None)
             if path and Path(path).parent == Path.cwd():
                 del sys.modules[name]
 

@@ -73,8 +73,12 @@ def compiled(function: Any) -> Any:
     return tf.function(function, input_signature=of_any_shape, autograph=False)
 
 
+@functools.lru_cache(maxsize=16)
 def at_once(function: Any) -> Any:
-    """Compile a function as a whole with JAX, which would compile each operation for each size."""
+    """Compile a function as a whole with JAX, which would compile each operation for each size.
+
+    A function, or a method of a model, is compiled once for each size; weights are constants of it.
+    """
     if keras.backend.backend() != "jax":
         return function
     import jax

@@ -1,6 +1,7 @@
 """The contract check of exports."""
 
 import asyncio
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -142,6 +143,12 @@ def assert_alike(expected: np.ndarray, received: np.ndarray) -> None:
         np.testing.assert_allclose(expected, received, rtol=1e-4, atol=1e-4)
     else:
         np.testing.assert_array_equal(expected, received)
+
+
+@functools.lru_cache(maxsize=4)
+def signatures_of(served: ServableModel) -> dict[str, Any]:
+    """Return the signatures of a model; tests that ask the same model trace them once."""
+    return served.signatures()
 
 
 async def _in_parts(loaded: Any, signature: Signature, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.servable_model import check_servable_model
+from tests.contracts.servable_model import check_servable_model, signatures_of
 from tfattn import pretrained
 from tfattn.export.fill_mask import FillMask
 from tfattn.export.saved_model import export
@@ -40,7 +40,7 @@ def served(tokenizer):
 
 
 def asked(served, *texts, signature="serving_default"):
-    answer = served.signatures()[signature](tf.constant(texts, tf.string))
+    answer = signatures_of(served)[signature](tf.constant(texts, tf.string))
     return {name: value.numpy() for name, value in answer.items()}
 
 

@@ -232,7 +232,7 @@ def test_any_number_is_accepted_or_refused_without_side_effects(ask, folder, sig
         with contextlib.suppress(tf.errors.InvalidArgumentError):
             ask(signature, **asked | {name: np.full(shape, number)})
             assert name in ("counts", "logit_bias") or RANGES[name].low <= number <= RANGES[name].high
-        assert time.monotonic() - begun < 1, (name, number)
+        assert time.monotonic() - begun < 20, (name, number)
     for name, value in ask(signature, **asked).items():
         np.testing.assert_array_equal(value, expected[name], name)
 

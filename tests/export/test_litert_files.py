@@ -1,6 +1,8 @@
 """LiteRT files are written if they predict as well as the trained model, with everything that an app needs."""
 
 import json
+import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ import pytest
 from tests.litert import exports
 from tfattn import files
 from tfattn.errors import ConfigError
-from tfattn.export import litert_gate
+from tfattn.export import litert_files, litert_gate
 from tfattn.export.litert_files import FOLDER
+from tfattn.export.network_split import split_all
+from tfattn.export.row_tasks import Classifier
 from tfattn.export.section import Export
 from tfattn.litert import model_file
 from tfattn.litert.model import LiteRtModel
@@ -21,8 +25,39 @@ def exported(once):
     return once("litert_export", exports.write) / exports.VERSION
 
 
-def test_one_file_has_everything_for_an_app(exported, tmp_path):
-    trained = exports.ensemble(tmp_path).predict(exports.ROWS)
+@pytest.fixture(scope="module")
+def ensemble(tmp_path_factory):
+    """The exported model."""
+    return exports.ensemble(tmp_path_factory.mktemp("ensemble"))
+
+
+@pytest.fixture(scope="module")
+def trained(ensemble):
+    return ensemble.predict(exports.ROWS)
+
+
+@pytest.fixture(scope="module")
+def converted(ensemble):
+    """The model, and the parts of it that LiteRT computes."""
+    served = Classifier(ensemble)
+    return served, split_all(served)
+
+
+@pytest.fixture
+def write(exported, converted, trained, tmp_path):
+    """Write the LiteRT files of a copy of the export's SavedModel: `write(precision, metrics)`."""
+    folder = tmp_path / "1"
+    shutil.copytree(exported, folder, ignore=shutil.ignore_patterns("assets.extra", "manifest.json"))
+
+    def write(**arguments: Any):
+        section = Export(version="next", litert_precision=arguments.pop("precision", "int8"))
+        found = {"name": "reports", "section": section, "rows": exports.ROWS, "expected": trained}
+        return folder, litert_files.write(*converted, folder, **found, **arguments)
+
+    return write
+
+
+def test_one_file_has_everything_for_an_app(exported, trained):
     model = LiteRtModel(exported / FOLDER / "reports_int8.tflite")
     inputs = WordPieceReader(model.files)(exports.TEXTS)
     labels = [exports.LABELS[index] for index in model.run("serving_default", inputs)["logits"].argmax(axis=1)]
@@ -48,9 +83,9 @@ def test_reports_are_in_the_files_of_the_export(exported):
 
 
 @pytest.fixture
-def accuracy(tmp_path):
+def accuracy(trained):
     """Metrics by the largest difference from the trained model: `accuracy(limit)`."""
-    reference = exports.ensemble(tmp_path).predict(exports.ROWS)["scores"]
+    reference = trained["scores"]
 
     def accuracy(limit):
         return lambda values: {"accuracy": 0.9 if np.abs(values["scores"] - reference).max() <= limit else 0.8}
@@ -58,10 +93,10 @@ def accuracy(tmp_path):
     return accuracy
 
 
-def test_matrices_that_hurt_stay_in_float(exported, tmp_path, accuracy):
+def test_matrices_that_hurt_stay_in_float(exported, write, accuracy):
     every = json.loads((exported / "assets.extra/parity.json").read_text())["litert"]["int8"]
-    folder = exports.write(tmp_path, measure=accuracy(0.8 * every["max_score_difference"]))
-    report = json.loads((folder / "assets.extra/parity.json").read_text())["litert"]["int8"]
+    folder, reports = write(metrics=accuracy(0.8 * every["max_score_difference"]))
+    report = reports["int8"]
     assert report["passed"] and (report["metric"], report["float32"], report["value"]) == ("accuracy", 0.9, 0.9)
     assert report["kept_float32"] and report["max_score_difference"] < every["max_score_difference"]
     sizes = [(version / FOLDER / "reports_int8.tflite").stat().st_size for version in (exported, folder)]
@@ -93,8 +128,14 @@ def test_losses(metric, before, after, passes):
     assert (litert_gate.loss(metric, before, after) <= litert_gate.MAX_LOSS) == passes
 
 
-def test_the_identity_depends_on_the_weights(exported, tmp_path):
-    description = model_file.read(exported / FOLDER / "reports_float32.tflite").description
-    other = exports.write(tmp_path, seed=9, options={"litert_precision": "float32"})
-    assert [path.name for path in (other / FOLDER).iterdir()] == ["reports_float32.tflite"]
-    assert description["export"] != model_file.read(other / FOLDER / "reports_float32.tflite").description["export"]
+def test_the_identity_is_that_of_the_graph_and_the_weights(exported, write, tmp_path):
+    folder, _ = write(precision="float32")
+    assert [path.name for path in (folder / FOLDER).iterdir()] == ["reports_float32.tflite"]
+    names = [version / FOLDER / "reports_float32.tflite" for version in (exported, folder)]
+    first, again = (model_file.read(name).description["export"] for name in names)
+    assert first == again == litert_files.identity(folder)
+    for path in (folder / "saved_model.pb", next(folder.glob("variables/*.data-*"))):
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        assert litert_files.identity(folder) != first
+        path.write_bytes(content)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.servable_model import check_servable_model
+from tests.contracts.servable_model import check_servable_model, signatures_of
 from tfattn.export.saved_model import export
 from tfattn.export.section import Export
 from tfattn.export.word_vectors import WordLookup
@@ -48,7 +48,7 @@ def vectors(ensemble):
 
 def asked(served, signature, **inputs):
     typed = {name: tf.constant(value, tf.int32 if name == "k" else tf.string) for name, value in inputs.items()}
-    return {name: value.numpy() for name, value in served.signatures()[signature](**typed).items()}
+    return {name: value.numpy() for name, value in signatures_of(served)[signature](**typed).items()}
 
 
 def pairs(answer, row):

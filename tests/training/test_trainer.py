@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from types import SimpleNamespace
 
@@ -17,15 +18,16 @@ from tfattn.training.checkpoints import Checkpoints, load_weights
 from tfattn.training.interruption import Stopped
 from tfattn.training.optimizers import AdamW
 from tfattn.training.prediction import Evaluator, predict
+from tfattn.training.runtime import Runtime
 from tfattn.training.trainer import Trainer
 
 
-@pytest.fixture
-def run(tiny, data, runtime, tmp_path):
-    """Return a function that trains a new task in the test's folder."""
+@pytest.fixture(scope="module")
+def train(tiny, data):
+    """Return a function that trains a new task: `train(folder, rate=0.01)`."""
 
     def train(
-        folder="run", *, kind="BagOfTokens", options=None, validate=True, fingerprint="", seed=7, rate=0.05, **settings
+        folder, *, kind="BagOfTokens", options=None, validate=True, fingerprint="", seed=7, rate=0.05, **settings
     ):
         keras.utils.set_random_seed(seed)
         task = getattr(tiny, kind)(**(options or {}))
@@ -33,14 +35,33 @@ def run(tiny, data, runtime, tmp_path):
             task,
             tiny.read(data, "train"),
             tiny.read(data, "validation") if validate else None,
-            folder=tmp_path / folder,
-            runtime=runtime,
+            folder=folder,
+            runtime=Runtime(precision="float32", strategy="one_device").start(),
             seed=seed,
             fingerprint=fingerprint,
         )
-        return SimpleNamespace(task=task, history=history, folder=tmp_path / folder)
+        return SimpleNamespace(task=task, history=history, folder=folder)
 
     return train
+
+
+@pytest.fixture
+def run(train, tmp_path):
+    """Return a function that trains a new task in the test's folder."""
+    return lambda folder="run", **settings: train(tmp_path / folder, **settings)
+
+
+@pytest.fixture(scope="module")
+def plain(train, tmp_path_factory):
+    """A finished run of the default settings; only read."""
+    return train(tmp_path_factory.mktemp("plain") / "run")
+
+
+@pytest.fixture
+def finished(plain, tmp_path):
+    """The files of this run, in the test's folder."""
+    shutil.copytree(plain.folder, tmp_path / "run")
+    return plain
 
 
 def lines(folder):
@@ -79,8 +100,8 @@ def test_a_run_of_steps_ends_with_them_and_validates_when_asked(run, capsys):
     assert "step 17/17 (epoch 3): loss" in capsys.readouterr().err
 
 
-def test_validations_within_epochs_change_nothing_of_the_training(run, last_tensors):
-    plain, often = run("plain"), run("often", validate_every=3)
+def test_validations_within_epochs_change_nothing_of_the_training(run, plain, last_tensors):
+    often = run("often", validate_every=3)
     assert [(line["epoch"], line["step"]) for line in often.history] == [(1, 3), (1, 6), (2, 9), (2, 12), (2, 14)]
     assert_same_tensors(last_tensors(plain.folder), last_tensors(often.folder))
     assert often.history[-1]["validation_loss"] == plain.history[-1]["validation_loss"]
@@ -94,13 +115,13 @@ def test_the_best_of_validations_within_epochs_is_kept(run, tiny, monkeypatch):
     assert len(done.history) == 5
 
 
-def test_the_history_has_each_term(run):
+def test_the_history_has_each_term(run, plain):
     for line in run(kind="TwoTerms", monitor="loss/norm").history:
         for prefix in ("", "validation_"):
             terms = line[f"{prefix}loss/label"] + line[f"{prefix}loss/norm"]
             assert line[f"{prefix}loss"] == pytest.approx(terms, rel=1e-6)
             assert line[f"{prefix}loss/label"] > line[f"{prefix}loss/norm"] > 0
-    assert not [name for name in run("plain").history[0] if "loss/" in name]
+    assert not [name for name in plain.history[0] if "loss/" in name]
 
 
 def test_a_run_has_one_length():
@@ -110,11 +131,10 @@ def test_a_run_has_one_length():
     assert (Trainer().length, Trainer(steps=10).length) == ("epochs: 3", "steps: 10")
 
 
-def test_a_finished_run_is_not_trained_again_but_gives_its_best_weights(run, runtime, data, tiny):
-    first = run()
+def test_a_finished_run_is_not_trained_again_but_gives_its_best_weights(run, finished):
     again = run()
-    assert again.history == first.history
-    for left, right in zip(first.task.weights, again.task.weights, strict=True):
+    assert again.history == finished.history
+    for left, right in zip(finished.task.weights, again.task.weights, strict=True):
         np.testing.assert_array_equal(np.array(left), np.array(right))
 
 
@@ -142,7 +162,7 @@ def test_of_equal_epochs_the_lowest_loss_is_best(run, tiny, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("averaging", [ExponentialMovingAverage(decay=0.9), LastEpochs(epochs=2)])
-def test_averages_are_evaluated_kept_and_left_in_the_task(run, runtime, data, tiny, averaging):
+def test_averages_are_evaluated_kept_and_left_in_the_task(run, plain, runtime, data, tiny, averaging):
     done = run(epochs=2, averaging=averaging, monitor="loss")
     newest = Checkpoints(done.folder / "checkpoints").best()
     assert newest.holds("averages")
@@ -151,7 +171,6 @@ def test_averages_are_evaluated_kept_and_left_in_the_task(run, runtime, data, ti
     other = tiny.BagOfTokens()
     load_weights(other, done.folder / "checkpoints")
     np.testing.assert_array_equal(np.array(other.head.kernel), np.array(done.task.head.kernel))
-    plain = run("plain", epochs=2, monitor="loss")
     assert plain.history[1]["validation_loss"] != done.history[1]["validation_loss"]
     assert plain.history[1]["loss"] == done.history[1]["loss"]
 
@@ -225,24 +244,22 @@ def test_a_run_stopped_by_a_signal_resumes_exactly(run, number, averaging, monke
     assert lines(rest.folder) == rest.history
 
 
-def test_a_history_ahead_of_the_checkpoint_is_truncated(run):
-    done = run(epochs=1)
-    with open(done.folder / "history.jsonl", "a") as file:
-        file.write('{"epoch": 2}\n')
-    run(epochs=1)
-    assert lines(done.folder) == done.history
+def test_a_history_ahead_of_the_checkpoint_is_truncated(run, finished, tmp_path):
+    with open(tmp_path / "run/history.jsonl", "a") as file:
+        file.write('{"epoch": 3}\n')
+    run()
+    assert lines(tmp_path / "run") == finished.history
 
 
 def test_a_checkpoint_of_other_data_or_of_another_seed_is_refused(run):
-    run(fingerprint="a")
+    run(fingerprint="a", epochs=None, steps=1, validate=False)
     with pytest.raises(CheckpointError, match="belongs to another run.*fingerprint 'b'.*fingerprint 'a'"):
-        run(fingerprint="b")
+        run(fingerprint="b", epochs=None, steps=1, validate=False)
     with pytest.raises(CheckpointError, match="seed 8.*seed 7"):
-        run(fingerprint="a", seed=8)
+        run(fingerprint="a", seed=8, epochs=None, steps=1, validate=False)
 
 
-def test_a_checkpoint_of_another_model_is_refused_and_named(run, monkeypatch, tiny):
-    run()
+def test_a_checkpoint_of_another_model_is_refused_and_named(run, finished, monkeypatch, tiny):
     monkeypatch.setattr(tiny, "TOKENS", 70)
     with pytest.raises(CheckpointError, match=r"embedding/embeddings \(60, 8\) for \(70, 8\)"):
         run()

@@ -21,6 +21,7 @@ differently (630 without lower_case):
 
 import functools
 import hashlib
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -57,9 +58,9 @@ class Characters(tf.Module):
 
     def __init__(self, *, lower_case: bool, strip_accents: bool):
         super().__init__()
-        self._lower_case, self._strip_accents = lower_case, strip_accents
-        pages, self.fingerprint = _pages(lower_case, strip_accents)
-        self._table = CodePointTable(pages)
+        table = _read_table(lower_case, strip_accents)
+        self._table = CodePointTable(table.pages)
+        self._runs, self.fingerprint = table.runs, table.fingerprint
 
     @property
     def runs(self) -> np.ndarray:
@@ -67,9 +68,7 @@ class Characters(tf.Module):
 
         The first column is the first code point of a run, in ascending order; the others are its entries.
         """
-        table = _normalized(self._lower_case, self._strip_accents)
-        is_first = np.append(True, (table[1:] != table[:-1]).any(axis=1))
-        return np.concatenate([np.flatnonzero(is_first)[:, None], table[is_first]], axis=1).astype(np.int32)
+        return self._runs
 
     def __call__(self, code_points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Look up code points (N,) int32.
@@ -83,10 +82,20 @@ class Characters(tf.Module):
         return kinds, code_points[:, None] + tf.bitwise.right_shift(entries, 2)
 
 
+class _Table(NamedTuple):
+    """The table in the forms in which it is read."""
+
+    pages: Pages
+    runs: np.ndarray
+    fingerprint: str
+
+
 @functools.cache
-def _pages(lower_case: bool, strip_accents: bool) -> tuple[Pages, str]:
+def _read_table(lower_case: bool, strip_accents: bool) -> _Table:
     table = _normalized(lower_case, strip_accents)
-    return build_pages(table), hashlib.sha256(table.tobytes()).hexdigest()
+    is_first = np.append(True, (table[1:] != table[:-1]).any(axis=1))
+    runs = np.concatenate([np.flatnonzero(is_first)[:, None], table[is_first]], axis=1).astype(np.int32)
+    return _Table(build_pages(table), runs, hashlib.sha256(table.tobytes()).hexdigest())
 
 
 @functools.cache

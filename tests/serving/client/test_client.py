@@ -261,15 +261,15 @@ def test_retries_wait_for_a_server_that_starts(protocol, monkeypatch):
     with SERVERS[protocol](Models(half_plus_two())) as started:
         port = started.port
     address = f"{protocol}://127.0.0.1:{port}"
-    with Client(address, timeout=5) as hurried, pytest.raises(ServingError, match=f"{address}.*`tfattn serve` starts"):
+    with Client(address, timeout=30) as hurried, pytest.raises(ServingError, match=f"{address}.*`tfattn serve` starts"):
         hurried.predict("half_plus_two", [{"x": 1.0}])
     answers = []
-    with Client(address, timeout=5, retries=50) as patient:
+    with Client(address, timeout=30, retries=50) as patient:
         asking = threading.Thread(target=lambda: answers.extend(patient.predict("half_plus_two", [{"x": 1.0}])))
         asking.start()
         time.sleep(0.2)
         with SERVERS[protocol](Models(half_plus_two()), **{f"{NAMES[protocol]}_port": port}):
-            asking.join(20)
+            asking.join(60)
     assert answers == [{"y": 2.5}]
 
 
@@ -280,7 +280,7 @@ def test_a_server_that_does_not_answer_in_time_is_an_error(client, server, proto
         start = time.monotonic()
         with pytest.raises(ServingError, match="did not answer in time"):
             hurried.predict("reports", [{"text": "a"}])
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 20
     server.do(version.gate.set)
 
 
@@ -300,7 +300,7 @@ def test_tls_with_a_self_signed_certificate(protocol, tmp_path):
     with SERVERS[protocol](Models(half_plus_two()), tls_certificate=written, tls_key=key) as server:
         with Client(f"{protocol}s://{server.host}", authority=written) as client:
             assert client.predict("half_plus_two", [{"x": 1.0}]) == [{"y": 2.5}]
-        trusting_others = Client(f"{protocol}s://{server.host}", timeout=5)
+        trusting_others = Client(f"{protocol}s://{server.host}", timeout=30)
         with trusting_others, pytest.raises(ServingError, match="the server does not answer"):
             trusting_others.predict("half_plus_two", [{"x": 1.0}])
     with pytest.raises(ServingError, match="none: cannot read the certificates"):

@@ -1,5 +1,6 @@
 """LiteRT answers as TensorFlow does; a file that cannot be used is refused with a message, and TensorFlow answers."""
 
+import copy
 import json
 import shutil
 import sys
@@ -15,7 +16,7 @@ from tfattn.errors import ServingError
 from tfattn.export.servable_row_model import example
 from tfattn.litert import model_file
 from tfattn.serving.client.local import load
-from tfattn.serving.engine.litert import FOLDER, LiteRtEngine, open_engine
+from tfattn.serving.engine.litert import FOLDER, LiteRtEngine, open_engine, with_engine
 from tfattn.serving.engine.saved_model import SavedModel
 
 TEXT = {"text": np.array([text.encode() for text in exports.TEXTS], object)}
@@ -35,16 +36,30 @@ def copied(exported, tmp_path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def answers(exported):
+def saved(exported) -> SavedModel:
+    """The export, loaded with TensorFlow once."""
+    return SavedModel(exported)
+
+
+@pytest.fixture
+def loaded(saved, copied) -> SavedModel:
+    """The loaded export, whose LiteRT files are those of the copy."""
+    model = copy.copy(saved)
+    model.folder = copied
+    return model
+
+
+@pytest.fixture(scope="module")
+def answers(saved):
     """Outputs of TensorFlow."""
-    return SavedModel(exported).run("serving_default", TEXT)
+    return saved.run("serving_default", TEXT)
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("int8", 0.05), ("float32", 1e-5)])
-def test_answers_are_those_of_tensorflow(copied, answers, precision, tolerance):
+def test_answers_are_those_of_tensorflow(copied, loaded, answers, precision, tolerance):
     if precision == "float32":
         (copied / INT8).unlink()
-    engine = open_engine(copied, "litert")
+    engine = with_engine(loaded, "litert")
     assert isinstance(engine, LiteRtEngine) and precision in engine.path.name
     found = engine.run("serving_default", TEXT)
     assert list(found) == list(answers)
@@ -55,19 +70,19 @@ def test_answers_are_those_of_tensorflow(copied, answers, precision, tolerance):
     assert list(engine.run("serving_default", TEXT, ("scores",))) == ["scores"]
 
 
-def test_tensorflow_answers_other_signatures_and_empty_requests(exported):
-    engine, saved = open_engine(exported, "auto"), SavedModel(exported)
+def test_tensorflow_answers_other_signatures_and_empty_requests(exported, saved):
+    engine = open_engine(exported, "auto")
     assert isinstance(engine, LiteRtEngine) and engine.signatures.keys() == saved.signatures.keys()
     examples = {"inputs": np.array([example({"text": text}) for text in exports.TEXTS], object)}
     np.testing.assert_array_equal(engine.run("classify", examples)["scores"], saved.run("classify", examples)["scores"])
     assert engine.run("serving_default", {"text": np.array([], object)})["scores"].shape == (0, 3)
 
 
-def test_vectors_of_texts(exported, copied):
+def test_vectors_of_texts(saved, copied, loaded):
     (copied / INT8).unlink()
-    expected = SavedModel(exported).run("features", TEXT)["encoded"]
-    np.testing.assert_allclose(open_engine(copied).run("features", TEXT)["encoded"], expected, atol=1e-5)
-    difference = np.abs(open_engine(exported).run("features", TEXT)["encoded"] - expected)
+    expected = saved.run("features", TEXT)["encoded"]
+    np.testing.assert_allclose(with_engine(loaded, "auto").run("features", TEXT)["encoded"], expected, atol=1e-5)
+    difference = np.abs(with_engine(saved, "auto").run("features", TEXT)["encoded"] - expected)
     assert 0 < difference.max() < 0.1
 
 
@@ -94,28 +109,28 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("kind", MESSAGES)
-def test_tensorflow_answers_if_the_file_is_damaged(copied, answers, kind, capsys):
+def test_tensorflow_answers_if_the_file_is_damaged(copied, loaded, answers, kind, capsys):
     damage(copied, kind)
     with pytest.raises(ServingError, match=MESSAGES[kind]):
-        open_engine(copied, "litert")
-    found = open_engine(copied, "auto").run("serving_default", TEXT)
+        with_engine(loaded, "litert")
+    found = with_engine(loaded, "auto").run("serving_default", TEXT)
     np.testing.assert_array_equal(found["scores"], answers["scores"])
     assert kind == "missing" or "because its LiteRT file cannot be used" in capsys.readouterr().err
 
 
-def test_the_file_of_another_export_is_refused(copied):
+def test_the_file_of_another_export_is_refused(copied, loaded):
     known = model_file.read(copied / INT8)
     other = known.description | {"export": "0" * 64}
     (copied / INT8).write_bytes(model_file.add_metadata((copied / INT8).read_bytes(), other, known.files))
     with pytest.raises(ServingError, match="the LiteRT file is of another export: expected the file of the export"):
-        open_engine(copied, "litert")
+        with_engine(loaded, "litert")
 
 
-def test_without_the_package_tensorflow_answers(exported, answers, monkeypatch):
+def test_without_the_package_tensorflow_answers(saved, answers, monkeypatch):
     monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
     with pytest.raises(ServingError, match=r"LiteRT is not installed: .*pip install 'tfattn\[litert\]'"):
-        open_engine(exported, "litert")
-    found = open_engine(exported, "auto").run("serving_default", TEXT)
+        with_engine(saved, "litert")
+    found = with_engine(saved, "auto").run("serving_default", TEXT)
     np.testing.assert_array_equal(found["scores"], answers["scores"])
 
 

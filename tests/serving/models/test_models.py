@@ -26,7 +26,7 @@ from tfattn.serving.monitoring.metrics import Metrics
 from tfattn.serving.section import Serving
 
 POLL = 0.005
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class Version:

@@ -117,13 +117,13 @@ def test_a_process_that_hangs_is_replaced_and_the_version_says_that_it_does_not_
     tf.saved_model.save(module, str(tmp_path / "1"), signatures=module.answer)
 
     async def life():
-        served = version(tmp_path / "1", timeout_seconds=0.3)
+        served = version(tmp_path / "1", timeout_seconds=1.0)
         await served.load()
         first = await served._process
         with pytest.raises(Failure) as failure:
             await hang(served, first)
         assert failure.value.code is StatusCode.DEADLINE_EXCEEDED and not first.ended.done()
-        assert await asyncio.wait_for(asyncio.shield(first.ended), 10) == "SIGKILL, as it had not answered for 0.6 s"
+        assert await asyncio.wait_for(asyncio.shield(first.ended), 60) == "SIGKILL, as it had not answered for 2 s"
         await asyncio.sleep(0)
         assert not served.is_answering and served.state is VersionState.AVAILABLE
         assert await label(served, SHORT) == "x" and served.is_answering
@@ -153,7 +153,7 @@ def test_a_call_that_waits_longer_may_compute_longer(tmp_path):
 def test_a_process_that_hangs_while_it_writes_texts_is_replaced(authored):
     async def life():
         (folder,) = authored.glob("*/*/saved_model.pb")
-        served = version(folder.parent, timeout_seconds=2.0)
+        served = version(folder.parent, timeout_seconds=4.0)
         await served.load()
         first = await served._process
         for is_stopped in (False, True):
@@ -163,11 +163,11 @@ def test_a_process_that_hangs_while_it_writes_texts_is_replaced(authored):
                 os.kill(first._process.pid, signal.SIGSTOP)
             await pieces.aclose()
             if not is_stopped:  # it confirms that the request is cancelled
-                async with asyncio.timeout(1.9):
+                async with asyncio.timeout(3.9):
                     while first._cancelled:
                         await asyncio.sleep(0.01)
-        reason = await asyncio.wait_for(asyncio.shield(first.ended), 10)
-        assert reason == "SIGKILL, as it had not cancelled a request for 2 s"
+        reason = await asyncio.wait_for(asyncio.shield(first.ended), 60)
+        assert reason == "SIGKILL, as it had not cancelled a request for 4 s"
         assert [piece async for piece in served.write(Request(prompts=("x",), max_tokens=2))]
         await served.unload()
 

@@ -95,7 +95,7 @@ class Server:
 
     def ask(self, method, path, body=None, **headers) -> Answer:
         """Send a request on a new connection; `a_b=` is the header a-b."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
             return self.ask_on(connection, method, path, body, **headers)
 
     def ask_on(self, connection, method, path, body=None, **headers) -> Answer:
@@ -112,7 +112,7 @@ class Server:
     @contextlib.contextmanager
     def connected(self):
         with contextlib.ExitStack() as stack:
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=10))
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=30))
             if self.serving.tls_certificate:
                 context = ssl.create_default_context(cafile=self.serving.tls_certificate)
                 connection = stack.enter_context(context.wrap_socket(connection, server_hostname="localhost"))
@@ -187,12 +187,12 @@ def _running(*versions, **settings):
         yield server
     finally:
         server.kill()
-        thread.join(10)
+        thread.join(30)
         server.listening.close()
         assert not thread.is_alive()
 
 
-def eventually(condition, seconds=5.0):
+def eventually(condition, seconds=30.0):
     """Wait until a condition is true."""
     until = time.monotonic() + seconds
     while not condition():

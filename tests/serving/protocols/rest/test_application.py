@@ -350,7 +350,7 @@ def test_a_slow_body(serve):
     start = time.monotonic()
     (answer,) = answers(server.raw(request[:-1]))
     assert (answer.status, answer.error) == (408, "The body came too slowly")
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 def test_the_token(serve, tmp_path):

@@ -29,7 +29,7 @@ def refused():
 
     def refused(call, request, **options):
         with pytest.raises(grpc.RpcError) as caught:
-            call(request, timeout=10, **options)
+            call(request, timeout=30, **options)
         return caught.value.code(), caught.value.details()
 
     return refused
@@ -40,7 +40,7 @@ def eventually():
     """Wait until a condition is true."""
 
     def eventually(condition):
-        for _ in range(500):
+        for _ in range(3000):
             if condition():
                 return
             time.sleep(0.01)
