@@ -111,9 +111,13 @@ def parse(content: bytes, *, where: str = "") -> ModelFile:
     checksum, text = entries[DESCRIPTION][:DIGEST], entries[DESCRIPTION][DIGEST:]
     if digest.digest() != checksum:
         raise _damaged(where, f"the SHA-256 {checksum.hex()[:12]}...", f"{digest.hexdigest()[:12]}...")
+    try:
+        description = dict(json.loads(text))
+    except (ValueError, TypeError):
+        raise _damaged(where, "a description in JSON", repr(text[:40])) from None
     prefix = f"{DESCRIPTION}/"
     files = {name.removeprefix(prefix): data for name, data in entries.items() if name.startswith(prefix)}
-    return ModelFile(json.loads(text), files)
+    return ModelFile(description, files)
 
 
 def _entries(content: bytes) -> tuple[dict[str, bytes], dict[str, int]]:
