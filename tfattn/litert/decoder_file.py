@@ -4,10 +4,9 @@ from pathlib import Path
 
 from tfattn import files
 from tfattn.errors import TfattnError
+from tfattn.litert.model_file import FOLDER, PRECISIONS
 
 SAVED_MODEL = "saved_model.pb"
-FOLDER = Path("assets.extra") / "litert"
-PRECISIONS = ("int4", "int8", "float32")  # of weights, the smallest first
 FILES = {precision: f"decoder_{precision}.tflite" for precision in PRECISIONS}
 READ, DECODE = "read", "decode"  # signatures
 TOKENIZER = "tokenizer.json"
