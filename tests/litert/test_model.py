@@ -1,5 +1,7 @@
 """LiteRT files compute inputs of any size, in any number of threads."""
 
+import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -29,6 +31,22 @@ def test_threads_and_sizes(model, network):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(check, range(40)))
+
+
+def test_idle_interpreters_are_limited(content, saved, inputs, monkeypatch):
+    model, calls = LiteRtModel(saved(content)), os.cpu_count() + 3
+    together, make = threading.Barrier(calls), model._interpreter
+
+    def interpreter():
+        together.wait(timeout=60)  # all calls, but the call with the first interpreter, compute at the same time
+        return make()
+
+    monkeypatch.setattr(model, "_interpreter", interpreter)
+    first = model._idle.pop()
+    with ThreadPoolExecutor(calls) as pool:
+        list(pool.map(lambda _: model.run("scores", inputs), range(calls)))
+    assert len(model._idle) == os.cpu_count() and first not in model._idle
+    assert model.run("scores", inputs)["scores"].shape == (3, 5, 600)
 
 
 def test_types_are_converted(model, inputs):

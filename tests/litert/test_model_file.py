@@ -1,5 +1,6 @@
 """Metadata in LiteRT files, and files that are not opened."""
 
+import hashlib
 import os
 
 import pytest
@@ -50,6 +51,17 @@ def test_every_changed_byte_is_found(described):
         changed[position] ^= 0x55
         with pytest.raises(ServingError, match="damaged|not part of LiteRT"):
             parse(bytes(changed))
+
+
+@pytest.mark.parametrize("text", [b"no JSON", b"[1, 2]"])
+def test_a_description_that_is_no_object(content, text):
+    described = bytearray(add_metadata(content, {"task": "classification"}, {}))
+    start = described.index(b'{"task"')
+    described[start : start + 26] = text.ljust(26)
+    described[start - 32 : start] = bytes(32)
+    described[start - 32 : start] = hashlib.sha256(described).digest()
+    with pytest.raises(ServingError, match="truncated or damaged: expected a description in JSON, received b'"):
+        parse(bytes(described))
 
 
 @pytest.mark.parametrize(("other", "received"), [(b"", "0 bytes"), (b"PK\x03\x04ZIP file", "b'ZIP '")])

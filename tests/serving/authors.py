@@ -59,3 +59,4 @@ def write_litert(models: Path) -> None:
     language, task = build()
     save_description(folder / "assets", language, task.model, task.generation)
     DecoderFiles(task.model, language, {}).write(folder / FOLDER, "float32")
+    files.write_manifest(folder)

@@ -233,7 +233,11 @@ def attention(
 @app.command()
 def serve(
     models: Annotated[
-        str, typer.Argument(help="A folder of exported models, a model's folder or name, or a models.config.")
+        str,
+        typer.Argument(
+            help="A folder of exported models, a model's folder or name, or a models.config; or a pretrained decoder "
+            "(smollm2, hf://OWNER/NAME, a folder of weights or a GGUF file), which is exported first."
+        ),
     ] = "saved_models",
     engine: Annotated[
         Literal["auto", "builtin", "tensorflow_model_server"],
@@ -243,7 +247,11 @@ def serve(
     set: Settings = None,
 ) -> None:
     """Serve exports over REST and gRPC like TF Serving, with a page for trying them at the REST address."""
-    loading.serving().serve(models, with_engine=engine, config=config, overrides=set, print=_print)
+    commands = loading.serving()
+    settings = commands.serving(config, set)
+    needed = "tensorflow" if commands.needs_saved_models(engine, settings) else settings.engine
+    models = loading.exported_decoder(models, Path("saved_models"), needed)
+    commands.serve(models, settings, with_engine=engine, print=_print)
 
 
 @app.command()

@@ -14,9 +14,7 @@ from tfattn.export.network_split import Split
 from tfattn.export.section import Export
 from tfattn.export.servable_model import ServableModel
 from tfattn.litert.converter import convert
-from tfattn.litert.model_file import add_metadata
-
-FOLDER = Path("assets.extra") / "litert"
+from tfattn.litert.model_file import FOLDER, add_metadata
 
 
 def write(

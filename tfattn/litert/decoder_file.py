@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
-FOLDER = Path("assets.extra") / "litert"
-PRECISIONS = ("int4", "int8", "float32")  # of weights, the smallest first
+from tfattn import files
+from tfattn.errors import TfattnError
+from tfattn.litert.model_file import FOLDER, PRECISIONS
+
+SAVED_MODEL = "saved_model.pb"
 FILES = {precision: f"decoder_{precision}.tflite" for precision in PRECISIONS}
 READ, DECODE = "read", "decode"  # signatures
 TOKENIZER = "tokenizer.json"
@@ -17,6 +20,17 @@ def cache_names(num_layers: int) -> list[tuple[str, str]]:
         [('key_000', 'value_000'), ('key_001', 'value_001')]
     """
     return [(f"key_{layer:03}", f"value_{layer:03}") for layer in range(num_layers)]
+
+
+def is_alone(version: Path) -> bool:
+    """Return whether a version is complete and has the LiteRT file of a language model, but no SavedModel."""
+    if find(version) is None:
+        return False
+    try:
+        names = files.read_manifest(version)["files"]
+    except TfattnError:  # it is still being copied
+        return False
+    return SAVED_MODEL not in names and all((version / name).is_file() for name in names)
 
 
 def find(version: Path) -> Path | None:

@@ -1,5 +1,6 @@
 """A LiteRT file in this process."""
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ class LiteRtModel:
     """A LiteRT file; any number of threads may call it.
 
     Each call that runs at the same time has its own interpreter. Interpreters share the file's pages, and each has its
-    own copy of the weights in the layout of the processor.
+    own copy of the weights in the layout of the processor. At most one idle interpreter per processor is kept.
 
     Args:
         path: the file; it is checked before an interpreter opens it.
@@ -43,6 +44,7 @@ class LiteRtModel:
         self.description, self.files = content.description, content.files
         self._num_threads = num_threads
         self._idle: list[Any] = []
+        self._max_idle = os.cpu_count() or 1
         self._lock = threading.Lock()
         interpreter = self._interpreter()
         self.signatures = {
@@ -81,7 +83,8 @@ class LiteRtModel:
                 f"LiteRT cannot compute `{signature}`: {message}", where=str(self.path), received=shapes
             ) from None
         with self._lock:
-            self._idle.append(interpreter)  # an interpreter that failed is not used again
+            if len(self._idle) < self._max_idle:
+                self._idle.append(interpreter)  # an interpreter that failed is not used again
         return outputs
 
     def _arrays(self, signature: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

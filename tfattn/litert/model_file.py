@@ -15,6 +15,8 @@ from typing import Any
 
 from tfattn.errors import ServingError
 
+FOLDER = Path("assets.extra") / "litert"
+PRECISIONS = ("int4", "int8", "float32")  # of weights, the smallest and fastest first; each passed the export's gate
 IDENTIFIER = b"TFL3"
 DESCRIPTION = "tfattn"  # the name of the metadata with the description, and the start of the names of files
 DIGEST = 32  # bytes of a SHA-256
@@ -38,6 +40,12 @@ class ModelFile:
 
     description: dict[str, Any] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+
+
+def find(version: Path) -> Path | None:
+    """Return the LiteRT file of a version, or None; of several precisions the smallest."""
+    paths = {path.stem.rpartition("_")[2]: path for path in sorted((version / FOLDER).glob("*.tflite"))}
+    return next((paths[precision] for precision in PRECISIONS if precision in paths), None)
 
 
 def add_metadata(content: bytes, description: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
@@ -111,9 +119,13 @@ def parse(content: bytes, *, where: str = "") -> ModelFile:
     checksum, text = entries[DESCRIPTION][:DIGEST], entries[DESCRIPTION][DIGEST:]
     if digest.digest() != checksum:
         raise _damaged(where, f"the SHA-256 {checksum.hex()[:12]}...", f"{digest.hexdigest()[:12]}...")
+    try:
+        description = dict(json.loads(text))
+    except (ValueError, TypeError):
+        raise _damaged(where, "a description in JSON", repr(text[:40])) from None
     prefix = f"{DESCRIPTION}/"
     files = {name.removeprefix(prefix): data for name, data in entries.items() if name.startswith(prefix)}
-    return ModelFile(json.loads(text), files)
+    return ModelFile(description, files)
 
 
 def _entries(content: bytes) -> tuple[dict[str, bytes], dict[str, int]]:

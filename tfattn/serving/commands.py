@@ -23,6 +23,7 @@ from tfattn.serving.client.transports.address import is_address
 from tfattn.serving.engine import forking
 from tfattn.serving.models.models_config import read_config
 from tfattn.serving.protocols.listening import check_exposure
+from tfattn.serving.section import Serving
 from tfattn.serving.server import tensorflow_model_server
 
 Print = Callable[[str], None]
@@ -123,9 +124,18 @@ def glue(model: str, task: str, input: str, output: Path, *, folder: Path, print
     print(str(glue_files.write(open_model(model, folder), task, input, output)))
 
 
-def serve(models: str, *, with_engine: str, config: Path | None, overrides: list[str] | None, print: Print) -> None:
+def serving(config: Path | None, overrides: list[str] | None) -> Serving:
+    """Return the settings of the server."""
+    return build(resolve_section("serving", config, overrides))
+
+
+def needs_saved_models(with_engine: str, serving: Serving) -> bool:
+    """Return whether the server cannot serve exports for LiteRT alone."""
+    return tensorflow_model_server.is_selected(with_engine) or serving.engine == "tensorflow"
+
+
+def serve(models: str, serving: Serving, *, with_engine: str, print: Print) -> None:
     """Serve exports until a signal ends the server; print the addresses as a line of JSON once it is ready."""
-    serving = build(resolve_section("serving", config, overrides))
     path = Path(models) if Path(models).exists() else Path("saved_models") / models
 
     def announce(announcement) -> None:

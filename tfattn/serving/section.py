@@ -51,6 +51,8 @@ class Serving:
         grace_seconds: the time limit for accepted requests after SIGTERM.
         engine: what computes the models: "tensorflow", "litert" for exports with a LiteRT file, or "auto" for LiteRT if
             the file can be used.
+        litert_js: the folder with the packages of LiteRT.js, such as node_modules/@litertjs, for the page
+            /litert.html, which runs classifiers in the browser; empty for none.
         worker_threads: the threads of a version's process; 0 for one per CPU core.
         texts: the number of texts that a language model generates at a time.
         texts_waiting: the maximum number of waiting texts; further requests are refused.
@@ -90,6 +92,7 @@ class Serving:
     insecure: bool = False
     grace_seconds: PositiveFloat = 30.0
     engine: Engine = "auto"
+    litert_js: str = ""
     worker_threads: NonNegativeInt = 0
     texts: PositiveInt = 8
     texts_waiting: NonNegativeInt = 100

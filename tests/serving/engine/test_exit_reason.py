@@ -36,6 +36,7 @@ MemoryError: no room
         (-signal.SIGSEGV, "Fatal Python error: Segmentation fault\n" + NATIVE, "SIGSEGV: Fatal Python error: Segmenta"),
         (-signal.SIGABRT, "F0000 00:00:1795.2 13 a.cc:9] Check failed: 1 == 2\n", "SIGABRT: Check failed: 1 == 2"),
         (-signal.SIGABRT, "2031-05-06 07:08:09.1: F tensorflow/a.cc:3] Non-OK\n" + NATIVE, "SIGABRT: Non-OK"),
+        (-signal.SIGILL, NATIVE, "SIGILL: the processor lacks an instruction of TensorFlow or LiteRT; set `engine`"),
         (1, NATIVE + TRACEBACK + NATIVE, "exit status 1: MemoryError: no room"),
         (1, "Traceback (most recent call last):\n", "exit status 1: Traceback"),
         (0, "", "exit status 0"),

@@ -3,8 +3,9 @@
 import pytest
 
 from tfattn.errors import ServingError
-from tfattn.litert.decoder_file import FILES, FOLDER
-from tfattn.litert.model_file import add_metadata
+from tfattn.files import write_manifest
+from tfattn.litert.decoder_file import FILES, FOLDER, TOKENIZER
+from tfattn.litert.model_file import add_metadata, parse
 from tfattn.serving.engine.language_models import open_language_model
 from tfattn.serving.engine.litert_decoder import LiteRtDecoder
 
@@ -12,7 +13,14 @@ SAVED = object()
 
 
 def opened(folder, engine):
-    return open_language_model(folder, engine=engine, saved_model=lambda: SAVED, num_threads=1)
+    return open_language_model(folder, engine=engine, saved_model=lambda: SAVED, max_threads=1)
+
+
+def described(content, **changes):
+    """Change entries of the description; `...` removes an entry."""
+    known = parse(content)
+    entries = {name: value for name, value in {**known.description, **changes}.items() if value is not ...}
+    return add_metadata(content, entries, known.files)
 
 
 @pytest.fixture
@@ -43,6 +51,8 @@ def test_auto_prefers_litert_and_tensorflow_is_a_choice(litert_version, tmp_path
         (lambda content: content[:-100], "truncated or damaged"),
         (lambda content: b"no flatbuffer", "not a LiteRT model"),
         (lambda content: add_metadata(content, {"task": "classification"}, {}), "not of a language model"),
+        (lambda content: described(content, window=...), "received metadata without window"),
+        (lambda content: add_metadata(content, parse(content).description, {TOKENIZER: b"{"}), "cannot read the token"),
     ],
 )
 def test_the_saved_model_answers_for_a_file_that_cannot_be_used(damaged, capsys, change, said):
@@ -50,6 +60,19 @@ def test_the_saved_model_answers_for_a_file_that_cannot_be_used(damaged, capsys,
     assert opened(folder, "auto") is SAVED
     assert said in " ".join(capsys.readouterr().err.split())
     with pytest.raises(ServingError, match=said):
+        opened(folder, "litert")
+
+
+def test_the_file_of_another_model_is_refused(damaged, capsys):
+    folder = damaged(lambda content: content)
+    write_manifest(folder)
+    assert isinstance(opened(folder, "litert"), LiteRtDecoder)
+    path = folder / FOLDER / FILES["float32"]
+    path.write_bytes(described(path.read_bytes(), suppressed_ids=[3]))
+    assert opened(folder, "auto") is SAVED
+    assert "the LiteRT file is of another export" in " ".join(capsys.readouterr().err.split())
+    path.rename(path.with_name(FILES["int8"]))
+    with pytest.raises(ServingError, match=r"of another export: expected the file of manifest.json, received no such"):
         opened(folder, "litert")
 
 

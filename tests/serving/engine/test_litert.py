@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import shutil
 import sys
 import urllib.request
@@ -14,7 +15,7 @@ from benchmarks.serving.running import running
 from tests.litert import exports
 from tfattn.errors import ServingError
 from tfattn.export.servable_row_model import example
-from tfattn.litert import model_file
+from tfattn.litert import graph_edits, model_file
 from tfattn.serving.client.local import load
 from tfattn.serving.engine.litert import FOLDER, LiteRtEngine, open_engine, with_engine
 from tfattn.serving.engine.saved_model import SavedModel
@@ -96,6 +97,13 @@ def damage(folder, kind):
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
     elif kind == "no flatbuffer":
         path.write_bytes(b"<html>not found</html>")
+    elif kind == "of TensorFlow's operations":
+        model = graph_edits.unpack(content)
+        code = model.operatorCodes[0]
+        code.builtinCode, code.deprecatedBuiltinCode, code.customCode = model_file.CUSTOM, model_file.CUSTOM, "FlexErf"
+        path.write_bytes(graph_edits.pack(model, len(content)))
+    elif kind == "larger than the memory":
+        os.truncate(path, 1 << 42)  # without data on the disk
     else:
         shutil.rmtree(folder / FOLDER)
 
@@ -104,6 +112,8 @@ MESSAGES = {
     "truncated": r"reports_int8.tflite: the LiteRT file is truncated or damaged: .*Copy the version's|Copy the file",
     "changed": r"reports_int8.tflite: the LiteRT file is truncated or damaged: expected",
     "no flatbuffer": r"reports_int8.tflite: the file is not a LiteRT model: expected .*TFL3",
+    "of TensorFlow's operations": r"operations that are not part of LiteRT: expected built-in .*received FlexErf",
+    "larger than the memory": r"the LiteRT file is larger than the available memory: expected at most",
     "missing": r"the export has no LiteRT file.*formats=\[saved_model,litert\]",
 }
 

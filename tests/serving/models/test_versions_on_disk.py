@@ -10,6 +10,8 @@ from google.protobuf import text_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfattn.files import write_manifest
+from tfattn.litert import decoder_file
 from tfattn.serving.models import versions_on_disk
 from tfattn.serving.models.versions_on_disk import Policy, scan
 
@@ -44,6 +46,24 @@ def test_the_policy_chooses(tmp_path):
     assert list(wanted(tmp_path, "latest { num_versions: 9 }")) == [1, 2, 3, 10]
     assert list(wanted(tmp_path, "all {}")) == [1, 2, 3, 10]
     assert list(wanted(tmp_path, "specific { versions: 3 versions: 1 versions: 99 }")) == [1, 3]
+
+
+def test_a_decoder_for_litert_alone_is_there_once_all_its_files_are(tmp_path):
+    folder = tmp_path / "1"
+    write(tmp_path, "1", complete=False)
+    (folder / decoder_file.FOLDER).mkdir(parents=True)
+    (folder / decoder_file.FOLDER / decoder_file.FILES["int8"]).write_text("graph")
+    assert wanted(tmp_path) == {}
+    write_manifest(folder)
+    assert wanted(tmp_path) == {1: "1"}
+    (folder / "variables/variables.index").unlink()
+    assert wanted(tmp_path) == {}
+    write(tmp_path, "2")
+    write_manifest(tmp_path / "2")
+    (tmp_path / "2/saved_model.pb").unlink()  # not copied yet
+    (tmp_path / "2" / decoder_file.FOLDER).mkdir(parents=True)
+    (tmp_path / "2" / decoder_file.FOLDER / decoder_file.FILES["int8"]).write_text("graph")
+    assert wanted(tmp_path) == {}
 
 
 def test_a_version_is_there_once_its_graph_is(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 _TIME = r"\d{4}-\d\d-\d\d [\d:.]+: "
 _NATIVE = re.compile(rf"[IWE]\d{{4}} [\d:.]+ |{_TIME}[IWE] |WARNING: All log messages before")
 _FATAL = re.compile(rf"(?:F\d{{4}} [\d:.]+ |{_TIME}F )[^\]]*\] (.*)")
+_NO_INSTRUCTION = "the processor lacks an instruction of TensorFlow or LiteRT; set `engine` to the other"
 _TRACEBACK = "Traceback (most recent call last):"
 
 VMSTAT = Path("/proc/vmstat")
@@ -32,7 +33,7 @@ def exit_reason(exit_code: int, errors: str, *, killed_because: str = "", out_of
     if exit_code == -signal.SIGKILL:
         because = killed_because or ("memory ran out" if out_of_memory else "")
         return f"{ending}, as {because}" if because else ending  # SIGKILL leaves no time for a message
-    message = _last_line(errors)
+    message = _last_line(errors) or (_NO_INSTRUCTION if exit_code == -signal.SIGILL else "")
     return f"{ending}: {message}" if message else ending
 
 

@@ -16,7 +16,7 @@ from tensorflow_serving.apis.input_pb2 import Input
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfattn.errors import TfattnError
-from tfattn.litert import Engine
+from tfattn.litert import Engine, decoder_file
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import DEFAULT, Signature
 from tfattn.serving.api.tensors import from_proto, strings
@@ -31,6 +31,7 @@ from tfattn.serving.engine.channel import (
 )
 from tfattn.serving.engine.language_models import open_language_model
 from tfattn.serving.engine.litert import LiteRtEngine, open_engine
+from tfattn.serving.engine.litert_decoder import LiteRtDecoder
 from tfattn.serving.engine.saved_model import SavedModel
 from tfattn.serving.engine.text_requests import TextRequests
 from tfattn.serving.generation.description import writes_texts
@@ -39,6 +40,7 @@ from tfattn.serving.generation.request import TextLimits
 FILE = Path("assets.extra") / "tf_serving_warmup_requests"  # the path of TF Serving
 MAX_REQUESTS = 1000  # the limit of TF Serving
 
+Model = SavedModel | LiteRtEngine | LiteRtDecoder
 WarmUpRequest = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
@@ -64,7 +66,7 @@ def host(
         channel: the channel to the server.
         engine: see `open_engine`.
         threads: the number of requests that are computed at a time, each by one thread. A language model computes
-            each decoding step of its batch with this number of threads.
+            each decoding step of its batch with this number of threads, or fewer if LiteRT is then faster.
         allow_operations: the operations to allow although they have side effects.
         limits: the limits of generated text.
         background: the executor that loads the model and first answers each warm-up request, which takes longest.
@@ -74,16 +76,21 @@ def host(
         try:
             has_texts = writes_texts(folder)
             options = {"allow_operations": allow_operations, "operation_threads": threads if has_texts else 1}
-            if has_texts:  # its signatures are those of the SavedModel, its texts may be LiteRT's
-                model = background.submit(SavedModel, folder, **options).result()
-            else:
+            saved_model = functools.partial(SavedModel, folder, **options)
+            open_texts = functools.partial(open_language_model, folder, engine=engine, max_threads=threads)
+            if not has_texts:
                 model = background.submit(open_engine, folder, engine, **options).result()
+            elif decoder_file.is_alone(folder):  # clients can call no signatures, only request texts
+                model = background.submit(open_texts, saved_model=saved_model).result()
+            else:  # its signatures are those of the SavedModel, its texts may be LiteRT's
+                model = background.submit(saved_model).result()
             channel.send(0, OK, encode_signatures(model.signatures.values()))
             text_requests: Any = contextlib.nullcontext()
             if has_texts:
-                chosen = {"engine": engine, "saved_model": lambda: model, "num_threads": threads}
-                language_model = background.submit(open_language_model, folder, **chosen).result()
-                text_requests = TextRequests(language_model, channel, limits)
+                texts = model
+                if isinstance(model, SavedModel):
+                    texts = background.submit(open_texts, saved_model=lambda: model).result()
+                text_requests = TextRequests(texts, channel, limits)
             requests = list(read_requests(folder, model.signatures))
             steps = [functools.partial(model.run, *request) for request in requests]
             steps += [text_requests.warm_up] if has_texts else []
@@ -109,7 +116,7 @@ def host(
                     text_requests.cancel(number)
 
 
-def _answer(model: SavedModel | LiteRtEngine, channel: Channel, number: int, body: bytes) -> None:
+def _answer(model: Model, channel: Channel, number: int, body: bytes) -> None:
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the server is gone
         try:
             channel.send(number, OK, encode_response(model.run(*decode_request(body))))
@@ -123,9 +130,7 @@ def _send_failure(channel: Channel, number: int, failure: Failure) -> None:
     channel.send(number, failure.code.value[0], failure.message.encode("utf-8", "replace"))
 
 
-def _warm_threads(
-    model: SavedModel | LiteRtEngine, requests: list[WarmUpRequest], pool: ThreadPoolExecutor, threads: int
-) -> None:
+def _warm_threads(model: Model, requests: list[WarmUpRequest], pool: ThreadPoolExecutor, threads: int) -> None:
     """Answer every request in every thread in turn: oneDNN caches its primitives per shape and thread."""
     together, turn = threading.Barrier(threads), threading.Lock()
 

@@ -10,11 +10,9 @@ from tfattn.litert import Engine, decoder_file
 from tfattn.serving.engine.litert_decoder import LiteRtDecoder
 from tfattn.serving.generation.description import TOKENIZE, LanguageModel
 
-SAVED_MODEL = "saved_model.pb"
-
 
 def open_language_model(
-    folder: Path, *, engine: Engine, saved_model: Callable[[], LanguageModel], num_threads: int
+    folder: Path, *, engine: Engine, saved_model: Callable[[], LanguageModel], max_threads: int
 ) -> LanguageModel:
     """Load the language model of a version.
 
@@ -22,16 +20,16 @@ def open_language_model(
         folder: the version's folder.
         engine: "auto" uses LiteRT if the version has a LiteRT file that can be used, else TensorFlow.
         saved_model: loads the SavedModel; called only if it is needed.
-        num_threads: the threads of a step of LiteRT.
+        max_threads: see `LiteRtDecoder`.
 
     Raises:
         ServingError: the chosen engine cannot load the model.
     """
-    has_saved_model = (folder / SAVED_MODEL).is_file()
+    has_saved_model = (folder / decoder_file.SAVED_MODEL).is_file()
     if engine == "tensorflow" or (engine == "auto" and decoder_file.find(folder) is None):
         return saved_model()
     try:
-        return LiteRtDecoder(folder, num_threads=num_threads, tokenize=_tokenizing(saved_model, has_saved_model))
+        return LiteRtDecoder(folder, max_threads=max_threads, tokenize=_tokenizing(saved_model, has_saved_model))
     except ServingError as error:
         if engine == "litert" or not has_saved_model:
             raise

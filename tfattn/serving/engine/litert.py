@@ -15,17 +15,15 @@ from grpc import StatusCode
 
 from tfattn import console, files
 from tfattn.errors import ServingError, TfattnError
-from tfattn.litert import Engine
+from tfattn.litert import Engine, model_file
 from tfattn.litert.model import LiteRtModel
-from tfattn.litert.model_file import EXPORT_AGAIN
+from tfattn.litert.model_file import EXPORT_AGAIN, FOLDER
 from tfattn.serving.api.failure import Failure
 from tfattn.serving.api.signature import DEFAULT
 from tfattn.serving.engine.saved_model import SavedModel
 
-FOLDER = Path("assets.extra") / "litert"
 BEFORE, AFTER = "litert_before_", "litert_after_"  # the signatures around the network of a signature
 RESULT = "result_"
-PRECISIONS = ("int4", "int8", "float32")  # the fastest first; a file exists only if it passed the gate of the export
 ROUNDS = 5  # of the measurement
 
 
@@ -120,8 +118,7 @@ def _seconds(model: LiteRtModel, signature: str, features: Mapping[str, np.ndarr
 
 
 def _file(model: SavedModel) -> Path:
-    paths = {path.stem.rpartition("_")[2]: path for path in sorted((model.folder / FOLDER).glob("*.tflite"))}
-    found = next((paths[precision] for precision in PRECISIONS if precision in paths), None)
+    found = model_file.find(model.folder)
     if found is None or f"{BEFORE}{DEFAULT}" not in model.signatures:
         raise ServingError(
             "the export has no LiteRT file",

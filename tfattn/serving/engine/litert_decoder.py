@@ -1,6 +1,8 @@
 """A language model in a LiteRT file: prompts and steps of generation without TensorFlow."""
 
+import statistics
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,17 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from tfattn import native
+from tfattn import files, native
 from tfattn.errors import ServingError
 from tfattn.litert import model_file
 from tfattn.litert.decoder_file import DECODE, READ, TOKENIZER, cache_names, find
 from tfattn.serving.api.failure import invalid
+from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine.litert_cache import LiteRtCache
 from tfattn.serving.generation.description import PREFILL, PROMPT_LOGPROBS, TOKENIZE
 from tfattn.serving.generation.kv_cache import MIN_CAPACITY, Layout
 from tfattn.serving.generation.sampler import log_probabilities, sample
 
 HIDDEN = np.float32(-1e30)  # a bias that hides a key; infinity would give NaN
+STEPS, MIN_GAIN = 9, 0.9  # of the measurement: fewer threads must take at most this part of the time
+METADATA = ("precision", "num_layers", "num_groups", "head_dim", "window", "suppressed_ids")
 INSTALL = "Install it: `pip install 'tfattn[litert]'`, or set `engine: tensorflow`."
 Tokenize = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]
 
@@ -31,23 +36,28 @@ class LiteRtDecoder:
 
     Args:
         folder: the version's folder, with a LiteRT file of the decoder.
-        num_threads: the threads of a step.
+        max_threads: the most threads of a step. The number is halved while this makes steps faster, which is measured:
+            threads wait for each other without sleeping, so that they hardly help if other programs use the processors.
         tokenize: computes the signature `tokenize`; needed only for models whose LiteRT file has no tokenizer.
 
     Attributes:
         folder: the version's folder.
         precision: of the weights.
+        num_threads: the threads of a step.
+        signatures: empty, because clients can request texts only.
         max_step_tokens, max_chunk, scores_prompts: see `LanguageModel`.
 
     Raises:
-        ServingError: there is no such file, it is damaged or not of a language model, or LiteRT is not installed.
+        ServingError: there is no such file, it is damaged, not of a language model or of another export, or LiteRT is
+            not installed.
     """
 
     max_step_tokens = 1
     max_chunk = 128
     scores_prompts = True
+    signatures: Mapping[str, Signature] = {}
 
-    def __init__(self, folder: Path, *, num_threads: int = 1, tokenize: Tokenize | None = None):
+    def __init__(self, folder: Path, *, max_threads: int = 1, tokenize: Tokenize | None = None):
         self.folder = Path(folder)
         path = find(self.folder)
         if path is None:
@@ -57,18 +67,11 @@ class LiteRtDecoder:
                 remedy="Export with `export: {formats: [saved_model, litert]}`, or set `engine: tensorflow`.",
             )
         content = model_file.read(path)
-        self._sizes = content.description
-        if self._sizes.get("kind") != "decoder":
-            raise ServingError(
-                "the LiteRT file is not of a language model",
-                where=str(path),
-                expected="a file with the metadata of a decoder",
-                received=str(self._sizes.get("kind") or "no such metadata"),
-                remedy=model_file.EXPORT_AGAIN,
-            )
+        self._sizes = _sizes(content.description, path)
+        _check_manifest(self.folder, path)
         self.precision = self._sizes["precision"]
         if TOKENIZER in content.files:
-            self._tokenize = _tokenizer(content.files[TOKENIZER])
+            self._tokenize = _tokenizer(content.files[TOKENIZER], path)
         elif tokenize is not None:
             self._tokenize = tokenize
         else:
@@ -77,10 +80,8 @@ class LiteRtDecoder:
                 where=str(path),
                 remedy="Use it next to its SavedModel, which tokenizes.",
             )
-        interpreter = _interpreter(path, num_threads)
-        names = cache_names(self._sizes["num_layers"])
-        self._graphs = {name: _Graph(interpreter, name, names) for name in (READ, DECODE)}
         self._lock = threading.Lock()
+        self._open(path, max_threads)
 
     @staticmethod
     def new_cache(layout: Layout, *, rows: int = 1, capacity: int = MIN_CAPACITY) -> LiteRtCache:
@@ -108,6 +109,35 @@ class LiteRtDecoder:
             logits, keys_values = self._compute(DECODE, inputs, np.arange(rows, dtype=np.int32))
             sampled = sample(logits, inputs, suppressed_ids=self._sizes["suppressed_ids"], outputs=outputs)
             return {**sampled, "keys_values": keys_values}
+
+    def _open(self, path: Path, max_threads: int) -> None:
+        """Open the file with the number of threads that makes steps fastest."""
+        self._graphs, self.num_threads = self._opened(path, max_threads), max_threads
+        seconds = self._step_seconds() if max_threads > 1 else 0.0
+        while self.num_threads > 1:
+            before, before_seconds = self._graphs, seconds
+            self._graphs = self._opened(path, self.num_threads // 2)
+            seconds = self._step_seconds()
+            if seconds > MIN_GAIN * before_seconds:
+                self._graphs = before
+                return
+            self.num_threads //= 2
+
+    def _opened(self, path: Path, num_threads: int) -> dict[str, "_Graph"]:
+        interpreter, names = _interpreter(path, num_threads), cache_names(self._sizes["num_layers"])
+        return {name: _Graph(interpreter, name, names) for name in (READ, DECODE)}
+
+    def _step_seconds(self) -> float:
+        """Return the median time of a step with a text."""
+        layout = Layout(*(self._sizes[key] for key in ("num_layers", "num_groups", "head_dim")), np.dtype(np.float32))
+        one = np.zeros(1, np.int32)
+        inputs = {"token_ids": one[None], "lengths": one, "past": self.new_cache(layout)}
+        times = []
+        for _ in range(STEPS + 1):
+            started = time.perf_counter()
+            self._compute(DECODE, inputs, one)
+            times.append(time.perf_counter() - started)
+        return statistics.median(times[1:])  # the first step allocates memory
 
     def _compute(self, name: str, inputs: Mapping[str, Any], wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         cache: LiteRtCache = inputs["past"]
@@ -186,6 +216,38 @@ class _Graph:
         return self._runtime.tensor(self._runtime, index, self._index)
 
 
+def _sizes(description: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """Return the metadata of a decoder."""
+    if description.get("kind") != "decoder":
+        expected, received = "a file with the metadata of a decoder", description.get("kind") or "no such metadata"
+    elif missing := [key for key in METADATA if key not in description]:
+        expected, received = ", ".join(METADATA), f"metadata without {', '.join(missing)}"
+    else:
+        return description
+    raise ServingError(
+        "the LiteRT file is not of a language model",
+        where=str(path),
+        expected=expected,
+        received=str(received),
+        remedy=model_file.EXPORT_AGAIN,
+    )
+
+
+def _check_manifest(folder: Path, path: Path) -> None:
+    """Refuse the file of another export, whose tokens may differ."""
+    if not (folder / files.MANIFEST).is_file():
+        return
+    entry = files.read_manifest(folder, remedy=model_file.EXPORT_AGAIN)["files"].get(str(path.relative_to(folder)))
+    if entry is None or files.sha256(path) != entry["sha256"]:
+        raise ServingError(
+            "the LiteRT file is of another export",
+            where=str(path),
+            expected=f"the file of {files.MANIFEST}",
+            received="no such file" if entry is None else "a file with another SHA-256",
+            remedy=model_file.EXPORT_AGAIN,
+        )
+
+
 def _interpreter(path: Path, num_threads: int) -> Any:
     try:
         with native.errors_hidden():  # the runtime prints its delegate
@@ -203,11 +265,19 @@ def _interpreter(path: Path, num_threads: int) -> Any:
         ) from None
 
 
-def _tokenizer(content: bytes) -> Tokenize:
+def _tokenizer(content: bytes, path: Path) -> Tokenize:
     """Return a function that tokenizes texts (B,) of bytes, as the signature of the same name."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_str(content.decode())
+    try:
+        tokenizer = Tokenizer.from_str(content.decode())
+    except Exception as error:  # the package has no class of errors of its own
+        raise ServingError(
+            "cannot read the tokenizer in the LiteRT file",
+            where=str(path),
+            received=(str(error).splitlines() or [""])[0],
+            remedy=model_file.EXPORT_AGAIN,
+        ) from None
 
     def tokenize(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         texts = [text.decode("utf-8", "replace") for text in inputs["text"]]

@@ -10,7 +10,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, Model
 
 from tfattn.errors import ServingError, nearest
 from tfattn.serving.engine.links import is_inside
-from tfattn.serving.models import model_store
+from tfattn.serving.models import model_store, versions_on_disk
 
 FILE = "models.config"
 PLATFORM = "tensorflow"
@@ -48,7 +48,7 @@ def read_config(path: Path) -> ModelServerConfig:
         )
     if model_store.versions(path):
         return _config_of(_model(path))
-    if os.path.isfile(path / "saved_model.pb"):
+    if versions_on_disk.is_complete(path):
         return _one_version(path)
     if os.path.isfile(path / FILE):
         return _read(path / FILE)

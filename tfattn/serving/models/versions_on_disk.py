@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tensorflow_serving.config.file_system_storage_path_source_pb2 import FileSystemStoragePathSourceConfig
 
+from tfattn.litert import decoder_file
 from tfattn.serving.engine.links import is_inside
 
 Policy = FileSystemStoragePathSourceConfig.ServableVersionPolicy
@@ -46,7 +47,8 @@ def scan(base: Path, policy: Policy, *, loaded: Collection[int] = ()) -> Scan:
     """Find the versions to serve.
 
     A version is a folder whose name is a number, with or without leading zeros. It is complete once it has a
-    saved_model.pb. It may be a link to a folder within the model's folder.
+    saved_model.pb, or all files of a language model for LiteRT alone. It may be a link to a folder within the model's
+    folder.
 
     Args:
         base: the model's folder.
@@ -115,13 +117,14 @@ def _numbered(base: Path) -> list[Path]:
     ]
 
 
+def is_complete(folder: Path) -> bool:
+    """Return whether a folder has all files of a version."""
+    return os.path.isfile(folder / decoder_file.SAVED_MODEL) or decoder_file.is_alone(folder)
+
+
 def _complete(folders: dict[int, list[Path]]) -> dict[int, Path]:
-    complete_folders = {number: [path for path in paths if _is_complete(path)] for number, paths in folders.items()}
+    complete_folders = {number: [path for path in paths if is_complete(path)] for number, paths in folders.items()}
     return {number: paths[0] for number, paths in complete_folders.items() if paths}
-
-
-def _is_complete(folder: Path) -> bool:
-    return os.path.isfile(folder / "saved_model.pb")
 
 
 def _select(versions: Collection[int], policy: Policy) -> list[int]:

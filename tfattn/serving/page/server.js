@@ -48,6 +48,11 @@ export async function* events(path, body) {
   throw new Error("The connection broke off.");
 }
 
+/** The content of a file. */
+export async function load(path) {
+  return (await sent(path)).arrayBuffer();
+}
+
 async function sent(path, body) {
   const method = body === undefined ? "GET" : "POST";
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };

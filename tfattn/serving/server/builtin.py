@@ -128,7 +128,7 @@ async def _serve(
         loop.add_signal_handler(number, stop_requested.set)
     metrics = Metrics()
     models = Models(serving, config, parameters=parameters, metrics=metrics)
-    application = Application(models, serving, metrics=metrics, page=Page(models))
+    application = Application(models, serving, metrics=metrics, page=Page(models, litert_js=serving.litert_js))
     rest = RestServer(application, serving)
     rpc, rpc_address = _rpc_server(serving)
     health_service = add_services(rpc, models, serving, metrics=metrics)

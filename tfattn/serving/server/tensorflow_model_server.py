@@ -35,6 +35,7 @@ WITHOUT_EFFECT = (
     "grace_seconds",
     "log_requests",
     "engine",
+    "litert_js",
 )
 POLL_SECONDS = 0.1
 

@@ -38,7 +38,7 @@ class BrowserPage(Protocol):
 
     def has_data(self, path: bytes) -> bool: ...
 
-    async def data(self, path: bytes) -> bytes: ...
+    async def data(self, path: bytes) -> Response: ...
 
 
 class Application:
@@ -170,7 +170,7 @@ class Application:
                 self._authenticator.check_site(headers)
                 return self._static[path]()
             self._authenticator.check(method, headers)
-            return Response(200, await self._page.data(path))
+            return await self._page.data(path)
         except Failure as failure:
             return failure_response(failure)
 
