@@ -948,7 +948,7 @@ class Parts:
     def search(
         self,
         *,
-        ranges: Mapping[str, Mapping[str, Any] | list[Any]] | None = ...,
+        ranges: Mapping[str, Any] | None = ...,
         trials: int = ...,
         test: float = ...,
         pruning: bool = ...,
