@@ -222,7 +222,7 @@ def _fill_teacher(tree: Tree) -> None:
     """Fill in the revision of a teacher on a hub."""
     teacher = tree.values.get("teacher")
     if isinstance(teacher, dict) and isinstance(source := teacher.get("pretrained"), str):
-        teacher["pretrained"] = registry.find("sections", "pretrained")(source).address
+        teacher["pretrained"] = registry.find("sections", "pretrained")(source).address or source
 
 
 def _fill_adapter(tree: Tree, model: dict[str, Any], adapter: dict[str, Any]) -> None:
