@@ -242,7 +242,7 @@ class OpenAIRoutes:
 
         Args:
             model: the model of the request.
-            paths: the paths of which the model must answer one.
+            paths: the model must answer requests to one of these paths.
         """
         name, version, label = _MODEL_NAME.fullmatch(model).groups()
         try:
