@@ -219,10 +219,10 @@ def _fill_from_pretrained(tree: Tree) -> None:
 
 
 def _fill_teacher(tree: Tree) -> None:
-    """Fill in the revision of a teacher on a hub."""
+    """Fill in the revision of a teacher on a hub; an export of another pipeline need not exist yet."""
     teacher = tree.values.get("teacher")
-    if isinstance(teacher, dict) and isinstance(source := teacher.get("pretrained"), str):
-        teacher["pretrained"] = registry.find("sections", "pretrained")(source).address or source
+    if isinstance(teacher, dict) and "://" in str(source := teacher.get("pretrained")):
+        teacher["pretrained"] = registry.find("sections", "pretrained")(source).address
 
 
 def _fill_adapter(tree: Tree, model: dict[str, Any], adapter: dict[str, Any]) -> None:

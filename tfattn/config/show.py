@@ -48,34 +48,36 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tfattn pipeline", **schema}
 
 
-def _section(kind: str, name: str, *, named: bool = False) -> dict[str, Any]:
-    schema = _object(kind, name, named=named)
+def _section(kind: str, name: str, *, named: bool = False, outer: frozenset[str] = frozenset()) -> dict[str, Any]:
+    schema = _object(kind, name, named=named, outer=outer)
     schema["properties"]["from"] = {"type": "string", "description": "a file of keys to start from"}
     return schema
 
 
-def _object(kind: str, name: str, *, named: bool = False) -> dict[str, Any]:
+def _object(kind: str, name: str, *, named: bool = False, outer: frozenset[str] = frozenset()) -> dict[str, Any]:
     properties: dict[str, Any] = {"name": {"const": name}} if named else {}
-    properties |= {key: _argument(argument) for key, argument in keys_of(kind, name).items()}
+    properties |= {key: _argument(argument, outer | {kind}) for key, argument in keys_of(kind, name).items()}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _argument(argument: Argument) -> dict[str, Any]:
+def _argument(argument: Argument, outer: frozenset[str]) -> dict[str, Any]:
+    """Describe an argument; `outer` are the catalogs of the sections around it."""
     described: dict[str, Any] = {"description": argument.help} if argument.help else {}
     if argument.default is not REQUIRED:
         described["default"] = argument.default
     if isinstance(argument.nested, SectionMark):
-        inner = _section("sections", argument.nested.section)
-    elif isinstance(argument.nested, PartMark):
+        inner = _section("sections", argument.nested.section, outer=outer)
+    elif isinstance(argument.nested, PartMark) and argument.nested.catalog not in outer:
         kind = argument.nested.catalog
         # `name` is not required: a section with `from:` may take it from there.
-        inner = {"anyOf": [_section(kind, name, named=True) for name in registry.names(kind)]}
+        inner = {"anyOf": [_section(kind, name, named=True, outer=outer) for name in registry.names(kind)]}
+    elif isinstance(argument.nested, PartMark):
+        inner = {"type": "object"}  # not described further: entries of the catalog may contain other entries
     elif isinstance(argument.nested, PartsMark):
-        # Not described further: entries of the catalog may contain other entries.
-        inner = {"type": "object", "additionalProperties": {"type": "object"}}
+        inner = {"type": "object", "additionalProperties": {"type": "object"}}  # likewise
     elif isinstance(argument.nested, OfTaskMark):
         kind = argument.nested.part
-        entries = [_section(kind, name) for name in registry.names(kind)]
+        entries = [_section(kind, name, outer=outer) for name in registry.names(kind)]
         inner = {"anyOf": [entry for index, entry in enumerate(entries) if entry not in entries[:index]]}
     else:
         return {**argument.schema, **described}

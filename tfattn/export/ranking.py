@@ -91,5 +91,5 @@ class Ranker(ServableRowModel):
 
     def _score(self, query: tf.Tensor, document: tf.Tensor) -> dict[str, tf.Tensor]:
         features, notes = self.input_side.read([query, document[:, None]])
-        scores = self.predict(features, tf.size(query))["scores"]
-        return {SCORE: scores[:, 0], NUM_TOKENS: count_tokens(features[0], tf.size(query)), **notes}
+        scores = tf.reduce_sum(self.predict(features, tf.size(query))["scores"], axis=1)  # of one document, or no rows
+        return {SCORE: scores, NUM_TOKENS: count_tokens(features[0], tf.size(query)), **notes}

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.data.examples.choice_pairs import ChoicePairs
+from tfattn.data.examples.choice_pairs import ChoicePairs, DocumentPairs
 from tfattn.data.examples.choice_targets import Choices
 from tfattn.data.examples.encoding import lengths_of, parse, serialized
 from tfattn.data.examples.examples import Randomness
+from tfattn.data.examples.grade_targets import Grades
 from tfattn.errors import ConfigError
 from tfattn.formats.source import Row
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS
@@ -45,6 +46,26 @@ def test_rows_with_any_number_of_choices_round_trip(tokenizer):
     assert batch["segment_ids"].numpy()[0, 1].tolist() == [0, 0, 0, 1, 1, 1]
     assert batch["padding_mask"].numpy().sum(axis=-1).tolist() == [[5, 6, 0], [6, 6, 6]]
     assert batch["label_ids"].numpy().tolist() == [1, 0]
+
+
+def test_documents_are_padded_with_their_grades(tokenizer):
+    rows = [
+        Row({"query": "a", "documents": ["b", "c d"], "grades": [0, 2]}, "x:1"),
+        Row({"query": "d d", "documents": ["a"], "grades": ["0.5"]}, "x:2"),
+    ]
+    examples, targets, preprocessor = DocumentPairs(), Grades(), tokenizer(fields=("query", "documents"))
+    features = examples.features(rows[0], preprocessor, targets)
+    made = [values for _, values in examples.of(rows, preprocessor, targets, NOTHING_DRAWN)]
+    lengths = lengths_of(made, features)
+    batch = parse(
+        tf.constant(serialized(made, features)), features, tf.constant(lengths), tf.constant([[3, 1], [3, 8]])
+    )
+    assert batch["grades"].numpy().tolist() == [[0, 2, 0], [0.5, 0, 0]]
+    assert batch["grade_mask"].numpy().tolist() == [[True, True, False], [True, False, False]]
+    assert batch["token_ids"].shape == (2, 3, 8)
+    assert batch["padding_mask"].numpy().sum(axis=-1).tolist() == [[5, 6, 0], [6, 0, 0]]
+    with pytest.raises(ConfigError, match=r"a query is read with each of its documents: expected \[query, documents\]"):
+        DocumentPairs().require(tokenizer())
 
 
 def test_a_preprocessor_without_choices_is_refused(tokenizer):

@@ -1,1 +1,1 @@
-"""Texts as OpenAI's API asks for them: completions and chats, whole or as a stream of events."""
+"""OpenAI's API: completions and chats, whole or as a stream of events; embeddings; and reranking."""

@@ -245,7 +245,7 @@ class OpenAIRoutes:
 
         Args:
             model: the model of the request.
-            paths: the model must answer one of these paths.
+            paths: the model must answer requests to one of these paths.
         """
         name, version, label = _MODEL_NAME.fullmatch(model).groups()
         try:
