@@ -72,6 +72,7 @@ APART = {
     "bert_pretraining": "fill_mask",
     "bidirectional_language_modeling": "word_features",
     "chat": "generation",
+    "embedding": "embedding",
     "language_modeling": "generation",
     "masked_lm": "fill_mask",
     "multiple_choice": "multiple_choice",

@@ -204,8 +204,10 @@ def _preprocessor(folder: Path, model: dict, fields: tuple[str, ...]) -> tuple[P
 
 def _task(model: dict, task: dict, targets: dict, preprocessor: Preprocessor) -> keras.Model:
     """Build a task whose weights are all different, including norms and biases."""
-    given = {"targets": targets, "preprocessor": preprocessor}
+    examples = {"columns": ["anchor", "positive"], "prompts": {}}
+    given = {"targets": targets, "preprocessor": preprocessor, "examples": examples}
     names = dict.fromkeys(("language_modeling", "chat", "translation"), ("preprocessor",))
+    names["embedding"] = ("targets", "examples")
     without_targets = ("masked_lm", "bert_pretraining", "multiple_choice")
     taken = names.get(task["name"], () if task["name"] in without_targets else ("targets",))
     sizes = {**{key: value for key, value in model.items() if key != "name"}, **preprocessor.sizes}

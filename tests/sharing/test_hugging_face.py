@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tests.pretrained import decoders
-from tests.sharing.exports import CASES, write_case, write_export
+from tests.sharing.exports import BERT, CASES, write_case, write_export
 from tfattn import pretrained, registry
 from tfattn.errors import ConfigError, ExportError, TfattnError
 from tfattn.pretrained import keras_model
@@ -182,6 +182,17 @@ def test_the_encoder_alone_is_written_for_other_heads(tmp_path):
     for name in ("sequence_output", "pooled_output"):
         np.testing.assert_array_equal(ours.model(features)[name], theirs.model(features)[name])
     assert json.loads((folder / "1_Pooling/config.json").read_text())["pooling_mode_mean_tokens"] is True
+
+
+def test_an_embedding_is_written_for_sentence_transformers(tmp_path):
+    task = {"name": "embedding", "pooling": "mean", "dimensions": [16, 8]}
+    export = write_export(tmp_path / "1", "vectors", {"name": "bert", **BERT}, task, {"scored": False})
+    folder = share(str(export), "hugging_face", tmp_path / "hub", folder=tmp_path)
+    modules = json.loads((folder / "modules.json").read_text())
+    assert [module["type"].rpartition(".")[2] for module in modules] == ["Transformer", "Pooling", "Normalize"]
+    assert json.loads((folder / "1_Pooling/config.json").read_text())["pooling_mode_mean_tokens"] is True
+    config = json.loads((folder / "config_sentence_transformers.json").read_text())
+    assert config["prompts"] == {"query": "", "document": ""}
 
 
 @pytest.mark.parametrize(

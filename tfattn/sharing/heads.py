@@ -195,6 +195,7 @@ _HEADS: dict[str, Callable[[TrainedExport, Architecture], Head]] = {
     "bert_pretraining": _pretraining,
     "chat": _causal_lm,
     "classification": _classification,
+    "embedding": lambda export, architecture: encoder_alone(export),
     "language_modeling": _causal_lm,
     "masked_lm": _masked_lm,
     "multi_label_classification": _multi_label,

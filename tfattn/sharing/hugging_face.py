@@ -20,7 +20,7 @@ from tfattn.sharing.trained_export import TrainedExport
 
 GENERATION = "generation_config.json"
 BILINEAR = 2  # of Pillow, whose filters are antialiased as those of the preprocessing
-POOLING = "1_Pooling"  # of sentence-transformers
+POOLING, NORMALIZE = "1_Pooling", "2_Normalize"  # of sentence-transformers
 _POOLING_MODES = {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token"}
 
 
@@ -35,7 +35,8 @@ def write(export: TrainedExport, folder: Path, *, encoder_only: bool = False) ->
     Args:
         export: the export.
         folder: the folder, whose content is discarded after an error.
-        encoder_only: whether to leave out the head of the task; sentence-transformers then also reads the folder.
+        encoder_only: whether to leave out the head of the task; sentence-transformers then also reads the folder, as
+            that of the task embedding.
 
     Raises:
         ExportError: the model, its head or its tokenizer has no counterpart in transformers, or transformers computes
@@ -62,8 +63,8 @@ def write(export: TrainedExport, folder: Path, *, encoder_only: bool = False) ->
     if head.suffix in ("ForCausalLM", "ForSeq2SeqLM"):
         make = _generation if head.suffix == "ForCausalLM" else _search
         files.write_json(folder / GENERATION, make(export, special_ids))
-    if encoder_only:
-        _write_pooling(folder, export)
+    if encoder_only or export.task == "embedding":
+        _write_modules(folder, export)
     tensors = counterparts.tensors(found, head.values, export.arguments) | head.tensors
     save_file(tensors, folder / SAFETENSORS, {"format": "pt"})
     inputs, task = probe(export), export.build_task()
@@ -99,6 +100,8 @@ def differences(export: TrainedExport) -> list[str]:
         found.append(f"The SavedModel predicts every label with a score of at least {settings['threshold']:g}.")
     if export.task == "translation":
         found.append("The beam search of the SavedModel ends and compares texts by its own settings.")
+    if (settings.get("dimensions") or [export.arguments.get("hidden_dim")])[0] != export.arguments.get("hidden_dim"):
+        found.append(f"The SavedModel cuts vectors to {settings['dimensions'][0]} dimensions: set `truncate_dim`.")
     if settings.get("range"):
         low, high = settings["range"]
         found.append(f"The SavedModel bounds its predictions to {low:g} to {high:g}.")
@@ -192,13 +195,16 @@ def _pixels(export: TrainedExport) -> dict[str, Any]:
     }
 
 
-def _write_pooling(folder: Path, export: TrainedExport) -> None:
-    """Write the files with which sentence-transformers pools as the task; others than means and [CLS] have none."""
+def _write_modules(folder: Path, export: TrainedExport) -> None:
+    """Write the files with which sentence-transformers pools as the task; others than means and [CLS] have none.
+
+    Of an embedding also its normalization, and its prompts as those of queries and documents.
+    """
     settings = export.task_settings
     mode = settings.get("pooling") or "mean"
     if mode not in _POOLING_MODES or settings.get("pooled_layers") not in (None, 1) or export.preprocessor.file_fields:
         return
-    modules = {"": "Transformer", POOLING: "Pooling"}
+    modules = {"": "Transformer", POOLING: "Pooling"} | ({NORMALIZE: "Normalize"} if settings.get("normalize") else {})
     listed = [
         {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
         for number, (path, kind) in enumerate(modules.items())
@@ -212,3 +218,10 @@ def _write_pooling(folder: Path, export: TrainedExport) -> None:
     files.write_json(
         folder / POOLING / "config.json", {"word_embedding_dimension": export.arguments["hidden_dim"], **modes}
     )
+    if export.task == "embedding":
+        columns, prompts = export.examples["columns"], export.examples["prompts"]
+        named = zip(("query", "document"), columns, strict=False)
+        files.write_json(
+            folder / "config_sentence_transformers.json",
+            {"prompts": {name: prompts.get(role, "") for name, role in named}, "default_prompt_name": None},
+        )

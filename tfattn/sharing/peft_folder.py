@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 TASK_TYPES = {
     "chat": "CAUSAL_LM",
     "classification": "SEQ_CLS",
+    "embedding": "FEATURE_EXTRACTION",
     "language_modeling": "CAUSAL_LM",
     "multi_label_classification": "SEQ_CLS",
     "preference_optimization": "CAUSAL_LM",

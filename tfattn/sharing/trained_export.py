@@ -95,6 +95,11 @@ class TrainedExport:
         return self.statistics.get("targets", {})
 
     @cached_property
+    def examples(self) -> dict[str, Any]:
+        """The facts about the examples; see `Examples.facts`."""
+        return registry.find("examples", self.task)(**self.config["data"].get("examples", {})).facts
+
+    @cached_property
     def statistics(self) -> dict[str, Any]:
         """The statistics of the training rows; empty if the export has none."""
         path = self.folder / EXTRA / "statistics.json"
@@ -137,7 +142,12 @@ class TrainedExport:
         import keras
 
         model = registry.find("models", self.model)(**self._given_arguments)
-        given = {"model": model, "preprocessor": self.preprocessor, "targets": self.targets}
+        given = {
+            "model": model,
+            "preprocessor": self.preprocessor,
+            "targets": self.targets,
+            "examples": self.examples,
+        }
         known = constructor("tasks", self.task).arguments
         task: Task = registry.find("tasks", self.task)(
             **{name: value for name, value in self.task_settings.items() if name in known},

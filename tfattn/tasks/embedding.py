@@ -108,7 +108,7 @@ class Embedding(Task):
         dropout: Rate = 0.0,
     ):
         super().__init__(name="embedding", autocast=False)
-        self.scored: bool = targets["scored"]
+        self.scored: bool = targets.get("scored", False)
         self.columns: list[str] = examples["columns"]
         self.prompts: dict[str, str] = examples.get("prompts", {})
         self.low, self.high = targets.get("low", 0.0), targets.get("high", 1.0)
