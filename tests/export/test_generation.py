@@ -217,6 +217,23 @@ def test_draft_tokens_are_verified_in_one_step(ask, folder):
         assert alone["token_ids"][0, index] == together["token_ids"][0, index]
 
 
+def test_log_probabilities_of_a_prompt_add_up_to_its_score(ask, folder):
+    text, continuation = "To be", " or not to be"
+    before, after = (ask("tokenize", text=[part])["token_ids"][0] for part in (text, continuation))
+    ids = np.concatenate([before, after])[None]
+    first = {name: a_step(folder)[name] for name in ("lengths", "past")}
+    mask = np.ones((1, ids.shape[1] - 1), bool)
+    found = ask("prompt_logprobs", token_ids=ids[:, :-1], padding_mask=mask, next_ids=ids[:, 1:], **first)
+    expected = ask("score", text=[text], continuation=[continuation])
+    assert expected["length"] == len(after)
+    np.testing.assert_allclose(found["log_probability"][0, -len(after) :].sum(), expected["score"][0], atol=1e-4)
+    read = ask("prefill", token_ids=ids[:, :-1], padding_mask=mask, **first)
+    np.testing.assert_allclose(found["keys_values"], read["keys_values"], atol=1e-6)
+    is_top = found["likeliest_ids"] == ids[:, 1:, None]
+    rows = is_top.any(axis=2)
+    np.testing.assert_array_equal(found["likeliest_log_probabilities"][is_top], found["log_probability"][rows])
+
+
 NUMBERS = np.float32([0.0, -0.0, 1e-45, 1e-30, 3.4e38, np.inf, -np.inf, np.nan])
 FRACTIONS = [name for name, limits in RANGES.items() if limits.kind is float]
 
