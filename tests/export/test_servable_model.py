@@ -76,6 +76,7 @@ APART = {
     "language_modeling": "generation",
     "masked_lm": "fill_mask",
     "multiple_choice": "multiple_choice",
+    "preference_optimization": "generation",
     "question_answering": "question_answering",
     "token_classification": "tagging",
     "word2vec": "word_vectors",

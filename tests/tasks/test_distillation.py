@@ -64,9 +64,8 @@ def read(task, batch):
     """Return logits, hidden states, and weights and values of the last layer."""
     record = AttentionRecord()
     outputs = task(batch, record=record)
-    last = record.last(ENCODER)
     states = [numpy(state) for state in outputs["hidden_states"]]
-    return numpy(outputs["logits"]), states, numpy(last.weights), numpy(last.values)
+    return numpy(outputs["logits"]), states, *map(numpy, record.last(ENCODER))
 
 
 def test_the_contract_of_tasks(batch, tmp_path):

@@ -135,6 +135,7 @@ TASKS = {
 APART = (
     "bidirectional_language_modeling",
     "multiple_choice",
+    "preference_optimization",
     "question_answering",
     "token_classification",
     "word2vec",

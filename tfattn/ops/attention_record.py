@@ -21,13 +21,11 @@ class Attention(NamedTuple):
         queries: (B, L, H, T, K) float32; without a mask the weights are the softmax of the products of queries and
             keys, divided by sqrt(K). None for other score functions.
         keys: (B, L, H, S, K) float32, or None.
-        values: (B, L, H, S, K) float32; None for layers that do not record them.
     """
 
     weights: Any
     queries: Any = None
     keys: Any = None
-    values: Any = None
 
 
 class AttentionRecord:
@@ -46,15 +44,21 @@ class AttentionRecord:
 
     def __init__(self):
         self._layers: dict[str, list[Attention]] = {}
+        self._values: dict[str, Any] = {}
 
     def of(self, part: str) -> Record:
         """Return the function with which the layers of a part record their attention."""
         layers = self._layers.setdefault(part, [])
-        return lambda *arguments, **named: layers.append(Attention(*arguments, **named))
 
-    def last(self, part: str) -> Attention:
-        """Return the attention of the last layer of a part, without the axis of layers."""
-        return self._layers[part][-1]
+        def record(weights: Any, queries: Any = None, keys: Any = None, *, values: Any = None) -> None:
+            layers.append(Attention(weights, queries, keys))
+            self._values[part] = values
+
+        return record
+
+    def last(self, part: str) -> tuple[Any, Any]:
+        """Return the weights (B, H, T, S) of the last layer of a part, and its values (B, H, S, K), or None."""
+        return self._layers[part][-1].weights, self._values[part]
 
     def stacked(self) -> dict[str, Attention]:
         """Stack the layers of each part."""

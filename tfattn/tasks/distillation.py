@@ -163,21 +163,21 @@ def soft_label_losses(teacher: Any, student: Any, *, temperature: float) -> Any:
     return temperature**2 * ops.sum(ops.exp(theirs) * (theirs - ours), axis=-1)
 
 
-def relation_losses(teacher: Any, student: Any, padding_mask: Any) -> Any:
+def relation_losses(teacher: tuple[Any, Any], student: tuple[Any, Any], padding_mask: Any) -> Any:
     """Compute the divergence of attention weights and of relations of values at each token: (B, T) float32.
 
     Args:
-        teacher, student: the Attention of one layer: weights (B, H, T, T) and values (B, H, T, K).
+        teacher, student: the attention weights (B, H, T, T) and the values (B, H, T, K) of a layer.
         padding_mask: (B, T), True at real tokens.
     """
     masked = (1.0 - ops.cast(padding_mask, "float32"))[:, None, None, :] * -1e9
-    of_weights = _divergence(*(ops.cast(x.weights, "float32") for x in (teacher, student)))
     relations = []
-    for x in (teacher, student):
-        values = ops.cast(x.values, "float32")
+    for _, values in (teacher, student):
+        values = ops.cast(values, "float32")
         products = ops.matmul(values, ops.swapaxes(values, -1, -2)) / values.shape[-1] ** 0.5
         relations.append(ops.softmax(products + masked, axis=-1))
-    return of_weights + _divergence(*relations)
+    weights = [ops.cast(weights, "float32") for weights, _ in (teacher, student)]
+    return _divergence(*weights) + _divergence(*relations)
 
 
 def _divergence(teacher: Any, student: Any) -> Any:
