@@ -3,10 +3,11 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-# One process per core. The JAX tests run while other tests wait for servers.
-PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
-# Folders whose tests run exports and servers, and those that share finished pipelines. Each group has its own processes,
-# because memory grows with every test.
+# One process more than cores, as tests wait for servers, processes and disks. The JAX tests run while others wait.
+PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+# Groups of folders: those that read files and published weights, those that run exports and servers, and those that
+# share finished pipelines. Each group has its own processes, because memory grows with every test.
+READING := $(addprefix tests/,litert preprocessing pretrained recipes runs samples sharing tasks trained vectors)
 SERVING := $(addprefix tests/,serving export cli)
 RUNNING := $(addprefix tests/,documents end_to_end attention)
 # JAX compiles each operation by itself: here as quickly as it can, and what it compiles is kept in build.
@@ -30,7 +31,8 @@ test: .venv/installed lint
 	$(MAKE) --jobs 2 --no-print-directory test-tensorflow test-jax
 
 test-tensorflow:
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(addprefix --ignore=,$(SERVING) $(RUNNING))
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(addprefix --ignore=,$(READING) $(SERVING) $(RUNNING))
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(READING)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone" $(SERVING)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(RUNNING)
 	$(BIN)/python -m pytest -m "alone and not slow" $(shell grep --recursive --files-with-matches --include='*.py' mark.alone tests)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
@@ -57,7 +57,10 @@ def test_a_regressor_reads_pairs():
 def test_a_search_over_a_pipeline_cross_validates():
     lower = FunctionTransformer(lambda texts: texts.str.lower())
     search = GridSearchCV(
-        make_pipeline(lower, TextClassifier(**OPTIONS)), {"textclassifier__epochs": [12]}, cv=2, error_score="raise"
+        make_pipeline(lower, TextClassifier(**OPTIONS)),
+        {"textclassifier__epochs": [12]},
+        cv=StratifiedShuffleSplit(1, test_size=0.5, random_state=0),
+        error_score="raise",
     )
     texts = pd.Series(TEXTS, index=range(100, 140)).str.upper()
     search.fit(texts, LABELS)

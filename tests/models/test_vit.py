@@ -74,9 +74,9 @@ def test_equals_the_formulas():
     [
         pytest.param({}, id="class token"),
         pytest.param({"distillation_token": True, "num_registers": 2, "layer_scale": 0.5}, id="prefix tokens"),
-        pytest.param({"pooling": "mean", "positions": "sinusoidal", "use_bias": False}, id="mean"),
-        pytest.param({**COMPACT, "activation": "swiglu", "normalization": "rms_norm"}, id="compact convolutional"),
-        pytest.param({"image_size": 8, "pooling": "attention", "positions": "none"}, id="square"),
+        pytest.param({"pooling": "mean", "positions": "sinusoidal", "use_bias": False, "num_layers": 1}, id="mean"),
+        pytest.param({**COMPACT, "activation": "swiglu", "normalization": "rms_norm", "num_layers": 1}, id="compact"),
+        pytest.param({"image_size": 8, "pooling": "attention", "positions": "none", "num_layers": 1}, id="square"),
     ],
 )
 def test_contract(options, tmp_path):

@@ -57,10 +57,10 @@ def test_a_sample_of_many_columns_is_bounded(tmp_path, monkeypatch):
 
 
 def test_characters_in_the_middle_of_a_large_file_decide_its_encoding(tmp_path, monkeypatch):
-    monkeypatch.setattr(stretches, "LARGE_BYTES", 100_000)
+    monkeypatch.setattr(stretches, "LARGE_BYTES", 10_000)
     path = tmp_path / "large.csv"
     path.write_text(
-        "text,label\n" + "plain,a\n" * 300_000 + "née,b\n" * 100_000 + "plain,a\n" * 100_000, encoding="cp1252"
+        "text,label\n" + "plain,a\n" * 30_000 + "née,b\n" * 10_000 + "plain,a\n" * 10_000, encoding="cp1252"
     )
     sample = read_sample(str(path), delimiter=None, ask=never)
     assert sample.source["encoding"] == "cp1252" and "née" in sample.columns["text"]
