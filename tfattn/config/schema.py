@@ -136,22 +136,24 @@ def key_paths(entry: tuple[str, str], values: Any, whole: dict[str, Any], path: 
 
     Args:
         entry: the catalog and the name of the section.
-        values: the given values of the section. A part without a name has the keys of all parts of its catalog.
+        values: the given values of the section. A part without a name has the keys of all parts of its catalog, unless
+            it is in a part of the same catalog.
         whole: the pipeline that contains it.
         path: the path of the section.
     """
     for key, argument in keys_of(*entry).items():
         yield (*path, key)
         given = values.get(key) if isinstance(values, dict) else None
-        for inner in _possible_entries(argument.nested, given, whole):
+        for inner in _possible_entries(argument.nested, given, whole, outer=entry[0]):
             yield from key_paths(inner, given, whole, (*path, key))
 
 
-def _possible_entries(mark: Mark | None, given: Any, whole: dict[str, Any]) -> list[tuple[str, str]]:
+def _possible_entries(mark: Mark | None, given: Any, whole: dict[str, Any], *, outer: str) -> list[tuple[str, str]]:
     if isinstance(mark, PartMark):
         names = registry.names(mark.catalog)
         name = given.get("name") if isinstance(given, dict) else None
-        return [(mark.catalog, known) for known in ([name] if name in names else names)]
+        unnamed = [] if mark.catalog == outer else names
+        return [(mark.catalog, known) for known in ([name] if name in names else unnamed)]
     task = whole.get("task")
     name = task.get("name") if isinstance(task, dict) else None
     if isinstance(mark, SectionMark) or isinstance(mark, OfTaskMark) and name in registry.names(mark.part):

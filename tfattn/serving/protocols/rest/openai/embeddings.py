@@ -127,8 +127,13 @@ class EmbeddingFields(RowFields):
             written = [base64.b64encode(vector.tobytes()).decode() for vector in vectors.astype("<f4")]
         else:
             written = shortest_floats(vectors).tolist()
-        data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(written)]
-        return json.dumps({"object": "list", "data": data, **answer}, ensure_ascii=False).encode()
+        # One by one, because the encoder blocks other threads.
+        items = (
+            json.dumps({"object": "embedding", "index": index, "embedding": vector})
+            for index, vector in enumerate(written)
+        )
+        head = json.dumps({"object": "list", **answer}, ensure_ascii=False)
+        return f'{head[:-1]}, "data": [{", ".join(items)}]}}'.encode()
 
 
 def _vector_output(signature: Signature) -> str:
