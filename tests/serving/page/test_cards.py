@@ -124,7 +124,7 @@ def test_a_model_no_better_than_its_baseline_is_said_so(customers, greetings):
     words = "It is not better than without a model: copying the source would reach 33.0."
     assert (
         greetings.text("#quality")
-        == f"On validation rows: BLEU 34.3 (32.0 to 36.0); in brackets the 95% interval. {words}"
+        == f"On validation rows: BLEU 34.3 (32.0 to 36.0), perplexity 19.08; in brackets the 95% interval. {words}"
     )
 
 

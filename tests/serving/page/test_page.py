@@ -113,7 +113,7 @@ def test_an_error_is_shown_in_the_servers_words(page):
         page.run(f"document.querySelector('#input-{index}').focus()")
         page.type(words)
     page.press("Enter", modifiers=CONTROL)
-    page.wait("!document.querySelector('#failure').hidden")
+    page.wait("document.querySelector('#failure')?.hidden === false")
     assert page.text("#failure-title") == "The server answered 400"
     done = subprocess.run(["sh", "-c", page.text("#curl")], capture_output=True, text=True, check=True, timeout=20)
     assert page.text("#failure-message") == json.loads(done.stdout)["error"]
@@ -173,3 +173,12 @@ def test_a_token_is_asked_for_once_the_server_wants_one(chromium, folder, tmp_pa
         assert json.loads(done.stdout)["predictions"][0]["label"] == "Leak"
         stored = page.run("document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
         assert "sesame" not in stored
+
+
+def test_the_page_recovers_when_the_server_answers_again(page):
+    page.call("Network.setBlockedURLs", urls=["*models.json*"])
+    page.call("Page.reload")
+    page.wait("document.querySelector('#failure')?.hidden === false")
+    assert page.run("document.querySelector('#inputs').childElementCount") == 0
+    page.call("Network.setBlockedURLs", urls=[])
+    page.wait("document.querySelector('#failure').hidden && document.querySelector('#input-0')")

@@ -1,4 +1,4 @@
-// The answer: the label or the text, what should be known of it, then every number with its name.
+// The response: the label or the text, its warnings, and every number with its name.
 
 import { element, part, show } from "./elements.js";
 import { marksOf } from "./marks.js";
@@ -14,7 +14,7 @@ const TITLES = {
   essential_features: "Essential features",
 };
 
-/** Shows what was answered to texts: a row of outputs, and [label, score] pairs where the model classifies. */
+/** Shows a response: a row of outputs, and the [label, score] pairs of a classifier. */
 export function showAnswer(row, scores, card, { text, milliseconds, texts = {}, pictures = [] }) {
   const filled = fillings(row);
   const nearest = nearestWords(row);
@@ -39,7 +39,7 @@ export function showAnswer(row, scores, card, { text, milliseconds, texts = {}, 
   const told = new Set([...shown.map(([name]) => name), ...Object.keys(WARNINGS)]);
   if ("label" in row || "choice" in row) told.add("label").add("choice").add("label_id");
   else if (isText(row.text)) told.add("text");
-  if (scores.length) told.add("scores").add("probability"); // which is one of them
+  if (scores.length) told.add("scores").add("probability"); // the score of the label
   if (given) told.add("is_label");
   if (nearest.length) told.add("word").add("score");
   if (filled.length) ["masks", "score", "sequence", "token", "token_str"].forEach((name) => told.add(name));
@@ -52,7 +52,7 @@ export function showAnswer(row, scores, card, { text, milliseconds, texts = {}, 
   show("answer");
 }
 
-/** [name, number] pairs of an output's entries; none where these have no names, or other ones than so many. */
+/** Returns [name, number] pairs of an output's entries; none if the card does not name all entries. */
 export function named(output, values, card) {
   if (!Array.isArray(values)) return [];
   if (output === "essential_features") return values.map((value, place) => [`${place + 1}`, Number(value)]);
@@ -60,7 +60,7 @@ export function named(output, values, card) {
   return known.length === values.length ? known.map((name, place) => [name, Number(values[place])]) : [];
 }
 
-// Outputs that warn: the sentences for a value; none where there is nothing to warn of.
+// The warnings of an output for a value; none if there is nothing to report.
 const WARNINGS = {
   __proto__: null,
   truncated(value, card) {
@@ -80,13 +80,13 @@ const WARNINGS = {
   },
 };
 
-/** The labels that a row gets of those with scores; undefined where the model gives one alone, or none. */
+/** Returns the labels of a row of a multi-label model; undefined for other models. */
 const labelsOf = ({ is_label: isLabel }, scores) =>
   Array.isArray(isLabel) && isLabel.length === scores.length
     ? scores.filter((_, place) => isLabel[place]).map(([name]) => name)
     : undefined;
 
-/** What a model answers above all: a label, a number or a text. */
+/** Returns the main output of a model: a label, a number or a text. */
 function headlineOf(row, ranked, filled) {
   if (filled.length) return filledText(row, filled);
   if (isNumber(row.prediction)) return String(Number(Number(row.prediction).toPrecision(6)));
@@ -117,7 +117,7 @@ function group(output, pairs, whole = Math.max(...numbers(pairs)) || 1) {
   return element("section", {}, element("h3", {}, title), list, ...more);
 }
 
-/** A line for each pair: name, bar, number. A bar as long as its place is `whole`. */
+/** Returns a line for each pair: name, bar, number. The bar of the number `whole` has the full length. */
 function bars(pairs, { whole, chosen = [] }) {
   return pairs.slice(0, MOST_BARS).map(([name, number]) => {
     const filled = element("span", { className: "filled" });
@@ -131,7 +131,7 @@ function bars(pairs, { whole, chosen = [] }) {
   });
 }
 
-/** Three decimals; what is too small for them is said to be. */
+/** Formats a number with three decimals, smaller numbers as less than the smallest. */
 function short(number) {
   const rounded = Number(number.toFixed(3)) || 0; // neither -0 nor NaN
   return rounded === 0 && number > 0 ? "<0.001" : rounded.toFixed(3);

@@ -1,6 +1,6 @@
-// Drawing: canvases as sharp as the screen, and the colours of heads and of signed numbers.
+// Drawing: canvases in the resolution of the screen, and colors of heads and of signed numbers.
 
-/** Gives a canvas a size in CSS pixels, and its context with these as the unit. */
+/** Sets the size of a canvas in CSS pixels, and returns its context with this unit. */
 export function sized(canvas, width, height) {
   const scale = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * scale);
@@ -14,21 +14,21 @@ export function sized(canvas, width, height) {
 
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 
-/** A hue for each head, neighbours far apart. */
+/** Returns a hue for each head; adjacent heads have distant hues. */
 export const headColour = (head, alpha = 1) => `hsl(${(head * 137.5 + 212) % 360} 65% ${scheme.matches ? 68 : 42}% / ${alpha})`;
 
-/** Blue where a number is above 0, orange where it is below; `size` from 0 to 1 is how strong. */
+/** Returns blue for positive and orange for negative numbers; `size` from 0 to 1 is the strength. */
 export function signedColour(value, size) {
   const [hue, light] = value >= 0 ? [212, scheme.matches ? 65 : 42] : [30, scheme.matches ? 60 : 45];
   return `hsl(${hue} 75% ${light}% / ${Math.min(1, size)})`;
 }
 
-/** A colour of the style sheet. */
+/** Returns a color of the style sheet. */
 export const styleColour = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
 
 /**
- * Draws the weights of all rows as cells of a picture, as dark as they are large beside the largest, which it returns.
- * Where there are more weights than pixels, each pixel shows the largest of its own.
+ * Draws the weights of all rows as cells of a picture, relative to the largest weight, which is returned.
+ * If there are more weights than pixels, a pixel shows the largest of its weights.
  */
 export function drawMatrix(canvas, lens, layer, head, side, colour) {
   const [rows, columns] = [lens.rows.length, lens.columns.length];
@@ -65,7 +65,7 @@ function rgb(colour) {
 
 export const percent = (weight) => `${(100 * weight).toFixed(weight < 0.0995 ? 1 : 0)} %`;
 
-/** Whether most of a text's letters are of scripts that are written from right to left. */
+/** Returns whether most letters of a text are of scripts that are written from right to left. */
 export function isRightToLeft(text) {
   const count = (pattern) => (text.match(pattern) ?? []).length;
   return count(/[\u0590-\u08ff\ufb1d-\ufefc]/g) * 2 > count(/\p{L}/gu);

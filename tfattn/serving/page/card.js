@@ -1,4 +1,4 @@
-// A version in words: when it was exported and how good it is, from its card where it has one.
+// The description of a version: the time of its export and its metrics, from its card if it has one.
 
 const DAY = 86400; // seconds
 const NAMES = {
@@ -17,7 +17,7 @@ const NAMES = {
   r2: "R²",
   recall_at_10: "recall@10",
 };
-// What a model should be better than, by the figure that tells: its name in metrics.json begins with `baseline_`.
+// The baseline of a metric; its value in metrics.json is `baseline_<metric>`.
 const BASELINES = {
   __proto__: null,
   accuracy: "always giving the most frequent label",
@@ -27,43 +27,45 @@ const BASELINES = {
   micro_f1: "always giving the most frequent labels",
   ndcg_at_10: "ordering by common words (BM25)",
 };
-/** Of which less is better. */
-const isError = (name) => name.endsWith("_error");
+// Metrics of which lower values are better.
+const isLoss = (name) => /error|loss|perplexity|bits/.test(name);
+// Metrics that are fractions, shown as percentages.
+const isFraction = (name) => /accuracy|precision|recall|sensitivity|specificity|f1|exact_match|roc_auc/.test(name);
 const DATE = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
-/** Whether a version's number is the second in which it was exported. */
+/** Returns whether the number of a version is the time of its export, in seconds since 1970. */
 const isTime = (number) => number > 1e9 && number < Date.now() / 1000 + DAY;
 
-/** When it was exported; empty where nobody knows. */
+/** Returns the date of the export; empty if it is unknown. */
 function date(number, card) {
   if (card) return DATE.format(new Date(card.exported));
   return isTime(number) ? DATE.format(new Date(number * 1000)) : "";
 }
 
-/** A figure as it is read: BLEU and chrF are of 100, errors in the unit of the data, correlations and ranks plain, others shares. */
+/** Formats a metric: fractions as percentages, BLEU and chrF with one decimal, other numbers plainly. */
 function shown(name, value) {
   if (/^(bleu|chrf)$/.test(name)) return value.toFixed(1);
-  if (isError(name)) return String(Number(value.toPrecision(4)));
-  return /^(r2|pearson|spearman|ndcg_at_10|mrr_at_10)$/.test(name) ? value.toFixed(3) : `${(100 * value).toFixed(1)}%`;
+  if (isLoss(name)) return String(Number(value.toPrecision(4)));
+  return isFraction(name) ? `${(100 * value).toFixed(1)}%` : value.toFixed(3);
 }
 
-/** The figures of a card, without the ends of their intervals and without baselines. */
+/** Returns the metrics of a card, without the ends of intervals and without baselines. */
 function figures({ metrics }) {
   return Object.entries(metrics).filter(([name]) => !/_(low|high)$/.test(name) && !name.startsWith("baseline_"));
 }
 
-/** Figures with a baseline, and whether they are better than that for certain. */
+/** Returns the metrics with a baseline, and whether their interval is better than the baseline. */
 function compared({ metrics }) {
   return figures({ metrics }).flatMap(([name, value]) => {
     const baseline = metrics[`baseline_${name}`];
     const [low, high] = [metrics[`${name}_low`] ?? value, metrics[`${name}_high`] ?? value];
-    return baseline === undefined ? [] : [{ name, baseline, isBetter: isError(name) ? high < baseline : low > baseline }];
+    return baseline === undefined ? [] : [{ name, baseline, isBetter: isLoss(name) ? high < baseline : low > baseline }];
   });
 }
 
 const spoken = (name) => NAMES[name] ?? name.replaceAll("_", " ");
 
-/** A line for the list of versions: `latest (7) · 30 Jul 2025, 14:03 · accuracy 95.8%`. */
+/** Returns a line for the list of versions: `latest (7) · 30 Jul 2025, 14:03 · accuracy 95.8%`. */
 export function line(words, number, card) {
   const [first] = card ? figures(card) : [];
   const figure = first ? `${spoken(first[0])} ${shown(...first)}` : "";
@@ -72,10 +74,10 @@ export function line(words, number, card) {
   return [which, when, figure].filter(Boolean).join(" · ");
 }
 
-/** Whether it may be no better than what one can do without a model. */
+/** Returns whether a version may not be better than a baseline. */
 export const isDoubtful = (card) => card !== null && compared(card).some(({ isBetter }) => !isBetter);
 
-/** How good it is, in a few words; empty where nobody knows. */
+/** Returns the metrics as a sentence; empty if there are none. */
 export function quality(card) {
   if (!card || !figures(card).length) return "";
   const { metrics } = card;

@@ -1,9 +1,9 @@
-// A chat with a model that writes texts; one that knows no chats goes on with a text.
+// A chat with a language model; a model without a chat template continues a text.
 
 import { element, part } from "./elements.js";
 import { ask, events } from "./server.js";
 
-// What may be set: the name, the words and a step.
+// Sampling parameters: the name, the label and the step of the control.
 const SETTINGS = [
   { name: "temperature", words: "Temperature", step: "any" },
   { name: "top_p", words: "Top p", step: "any" },
@@ -12,14 +12,14 @@ const SETTINGS = [
   { name: "seed", words: "Seed", step: "1" },
 ];
 
-/** How a version writes texts; null where it writes none. */
+/** Returns the generation settings of a version; null if it is not a language model. */
 export async function writingOf(name, number) {
   return (await ask(`texts/${encodeURIComponent(name)}/${number}.json`)).value;
 }
 
 /**
- * Lays out a chat with a model; returns its control and what to do with it. `offer` hears of the whole text whenever the
- * model has written, and of null when there is none.
+ * Creates a chat with a model; returns its controls and actions. `offer` is called with the whole text after each answer,
+ * and with null for an empty chat.
  */
 export function chatWith(model, { chat_template: template, defaults, context }, offer) {
   const isChat = template !== null;
@@ -50,7 +50,7 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
     control.focus();
   }
 
-  /** The request for what is typed: where to, and what. */
+  /** Returns the path and the body of the request for the typed text. */
   function request(content) {
     const given = numbers.filter(({ control: { value } }) => value !== "");
     const values = Object.fromEntries(given.map(({ name, control: { value } }) => [name, Number(value)]));
@@ -66,7 +66,7 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
     return system.control.value ? [{ role: "system", content: system.control.value }] : [];
   }
 
-  /** All that has been said, as the model read and wrote it. */
+  /** Returns the whole chat in the format of the chat template. */
   function transcript() {
     const { start, system: usual, texts, system_in_user: inUser, repeats_start: repeats } = template;
     const first = begins().length || usual === null ? begins() : [{ role: "system", content: usual }];
@@ -83,10 +83,10 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
       written += end + before + opening + content;
       [opening, end] = ["", after];
     }
-    return written; // the last answer may not be at its end
+    return written; // the last answer may be incomplete
   }
 
-  /** Sends what is typed and shows the answer as it is written; `tell` hears of the request. */
+  /** Sends the typed text and shows the answer while it is generated; `tell` is called with the request. */
   async function say(tell) {
     const content = control.value;
     const { path, document } = request(content);
@@ -116,7 +116,7 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
     control.focus();
   }
 
-  /** Shows a message of the user, where there is one, and an empty one of somebody; returns that one's text. */
+  /** Shows a message of the user, if there is one, and an empty answer; returns the element of its text. */
   function show(role, asked) {
     const text = element("p", { dir: "auto" });
     const shown = asked === null ? [] : [message("user", element("p", { dir: "auto" }, asked))];
@@ -125,7 +125,7 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
     return text;
   }
 
-  /** Takes back a message that was not answered, so that it can be sent again. */
+  /** Removes a message that was not answered, so that it can be sent again. */
   function takeBack(answer, content) {
     const last = answer.closest("li");
     if (isChat) last.previousElementSibling.remove();

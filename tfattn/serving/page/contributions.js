@@ -1,16 +1,16 @@
-// What each token contributes to the score, beside how much it is looked at: the two need not agree.
+// The contribution of each token to the score, next to the attention that it gets.
 
 import { isRightToLeft, percent, signedColour } from "./canvas.js";
 import { element } from "./elements.js";
 import { summed } from "./weights.js";
 
-const STRONGEST = 0.75; // of a colour, so that words on it can be read
+const STRONGEST = 0.75; // the opacity of a color, so that text on it is readable
 const NO_SCORE = "This model gives no score to which tokens could contribute.";
 const SOURCE =
   "Contributions are integrated gradients, from vectors of zeros to those of the tokens (Sundararajan et al. 2017): " +
   "blue raises the score, orange lowers it.";
 
-/** Shows the attributions of views, and the attention that each token gets in a layer on the average. */
+/** Shows the attributions of views, and the mean attention that each token gets in a layer. */
 export function contributions(views, part, state) {
   const sequence = views.sequences[0];
   const parts = [];
@@ -43,7 +43,7 @@ export function contributions(views, part, state) {
   return { content: [...parts, element("p", { className: "hint" }, SOURCE)], draw() {} };
 }
 
-/** [label, number] pairs, coloured by their numbers. */
+/** Returns an element with [label, number] pairs, colored by their numbers. */
 function chips(pairs, isSigned) {
   const largest = Math.max(1e-12, ...pairs.map(([, value]) => Math.abs(value)));
   const text = pairs.map(([label]) => label).join("");

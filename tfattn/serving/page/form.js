@@ -1,4 +1,4 @@
-// The form of a model: a labelled control for each input, and what these put into a request.
+// The form of a model: a labeled control for each input, and the request with their values.
 
 import { element } from "./elements.js";
 import { image } from "./image.js";
@@ -7,7 +7,7 @@ const INTEGER = /^DT_U?INT\d+$/;
 const NUMBER = /^DT_(U?INT\d+|FLOAT|DOUBLE|HALF|BFLOAT16)$/;
 const NO_VALUE = "(no value)";
 
-/** The fields of a signature's inputs, in the order of the version's card; by name where it has none. */
+/** Returns the fields of the inputs of a signature, in the order of the card; by name without a card. */
 export function fieldsOf(inputs, card) {
   const known = Object.keys(card?.inputs ?? {}).filter((name) => name in inputs);
   const others = Object.keys(inputs).filter((name) => !known.includes(name));
@@ -16,16 +16,16 @@ export function fieldsOf(inputs, card) {
   });
 }
 
-/** A tensor's dimensions, -1 where any size is right; undefined where even the rank is. */
+/** Returns the dimensions of a tensor, -1 for any size; undefined for any rank. */
 const sizes = ({ tensor_shape: shape }) => (shape.unknown_rank ? undefined : shape.dim.map(({ size }) => +size));
 
-/** Whether a tensor has an entry for each row of a request. */
+/** Returns whether a tensor has an entry for each row of a request. */
 export const hasRows = (tensor) => !sizes(tensor) || sizes(tensor)[0] === -1;
 
 /**
- * An input's control in a box with its label, and how to read and fill it.
- * `json` is what it puts into a request, `fill` takes what an example has; `isPlain` where a row has one value of it.
- * Only where a card says that it is a number of a table, it may be missing: that is sent as NaN.
+ * Returns the control of an input with its label, and functions to read and fill it.
+ * `json` returns the value for a request, `fill` sets the value of an example; `isPlain` is true for one value per row.
+ * Only numbers of a table, according to the card, can be missing; they are sent as NaN.
  */
 function field(name, tensor, known, id) {
   const inner = hasRows(tensor) ? sizes(tensor)?.slice(1) : sizes(tensor);
@@ -60,7 +60,7 @@ function text(isShort) {
   return { control, kind: "", json: () => JSON.stringify(control.value), fill, isText: !isShort };
 }
 
-/** Several texts, one on each line; `entries` are those that are typed. */
+/** Returns a field of several texts, one on each line; `entries` returns the typed texts. */
 function lines() {
   const control = element("textarea", { rows: 4, spellcheck: true, className: "lines", placeholder: "One on each line" });
   const entries = () => control.value.split("\n").filter((line) => line.trim() !== "");
@@ -100,7 +100,7 @@ function anything(name, dtype, inner) {
   return { control, kind, json: () => whole(name, control.value), fill };
 }
 
-/** JSON as it was typed: numbers keep all their digits. */
+/** Returns a field of JSON; numbers keep all their digits. */
 function whole(name, typed) {
   try {
     JSON.parse(typed);
@@ -110,7 +110,7 @@ function whole(name, typed) {
   return typed.trim();
 }
 
-/** Which key sends. */
+/** Returns the hint about the key that sends the form. */
 export function hint(fields) {
   if (fields.some(({ control }) => control.matches("select, .lines"))) return "Ctrl+Enter sends";
   if (fields.some(({ isText }) => isText)) return "Enter sends, Shift+Enter starts a new line";
@@ -119,10 +119,10 @@ export function hint(fields) {
 
 const object = (entries) => `{${entries.map(([name, json]) => `${JSON.stringify(name)}: ${json}`).join(", ")}}`;
 
-/** The row that is typed, as an object. */
+/** Returns the typed row as a JSON object. */
 export const rowOf = (fields) => object(fields.map(({ name, json }) => [name, json()]));
 
-/** The same as a request to predict: by rows where all inputs and outputs have them. */
+/** Returns a predict request for the typed row: by rows if all inputs and outputs have rows. */
 export function requestOf(fields, byRows, signature) {
   const named = signature ? `"signature_name": "${signature}", ` : "";
   if (byRows) return `{${named}"instances": [${fields.length === 1 ? fields[0].json() : rowOf(fields)}]}`;

@@ -1,17 +1,17 @@
-// Head view: tokens on both sides, and lines from the one under the mouse to what it looks at, a colour for each head.
+// Head view: tokens on both sides, and lines from the token under the mouse to the attended tokens, by head.
 
 import { headColour, percent, sized, styleColour } from "./canvas.js";
 import { element } from "./elements.js";
 
 const LINE = 22; // pixels, the height of a token
-const FAINTEST = 0.02; // weights below are not drawn; of all tokens together
+const FAINTEST = 0.02; // of all tokens: smaller weights are not drawn
 const FAINT = 0.1;
 const MOST_TOLD = 6;
 const LEGEND = "Tokens on the left look at those on the right. A line's colour is its head, its strength the weight; a click holds it.";
 const HOW = "Move over a token, or walk through them with the arrow keys.";
 const SECOND = " The second text is in italics.";
 
-/** Shows a layer; `state` says which, and which heads are drawn. */
+/** Shows a layer; `state` has the layer and the drawn heads. */
 export function headView(lens, state) {
   const canvas = element("canvas", { className: "lines", ariaHidden: "true" });
   const sides = ["rows", "columns"].map((side) => tokenList(lens[side], side));
@@ -30,7 +30,7 @@ export function headView(lens, state) {
     canvas.style.left = `${from}px`;
     canvas.style.top = "0";
     pen.context.lineCap = "round";
-    const above = scroller.scrollTop; // once: a browser may lay the page out to tell it
+    const above = scroller.scrollTop; // read once: reading it may cause a layout of the page
     const middle = (item) => (item + 0.5) * LINE - above;
     const strength = [lens.rows, lens.columns].map((items) => new Float32Array(items.length));
     if (chosen) {
@@ -60,7 +60,7 @@ export function headView(lens, state) {
     }
   }
 
-  /** Calls `draw` with each line from a token, or to one of the right side. */
+  /** Calls `draw` with each line from a token, or to a token of the right side. */
   function lines({ side, item }, drawn) {
     for (const head of state.heads) {
       if (side === "rows") {
@@ -129,7 +129,7 @@ export function headView(lens, state) {
   return { content: [told, frame, element("p", { className: "hint" }, LEGEND + (hasSecond ? SECOND : ""))], draw };
 }
 
-/** A token amid other words, whichever way it is written. */
+/** Isolates a token from the writing direction of the text around it. */
 const isolated = (label) => element("bdi", {}, label.trim() || "␣");
 
 function tokenList(items, side) {

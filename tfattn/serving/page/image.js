@@ -1,11 +1,11 @@
-// An image as an input: chosen or dropped, shown at once, and sent as the bytes of its file.
+// An image as an input: chosen or dropped, displayed, and sent as the bytes of its file.
 
 import { element } from "./elements.js";
 
 const KINDS = "image/jpeg,image/png,image/gif,image/bmp";
 const LARGEST_SHOWN = 256; // pixels
 
-/** A control for the file of an image; `ready` waits until it has been read, `picture` is what is seen of it. */
+/** Returns a control for an image file; `ready` waits until it is read, `picture` returns the displayed image. */
 export function image({ height, width, max_bytes: mostBytes }) {
   const control = element("input", { type: "file", accept: KINDS });
   const canvas = element("canvas", { hidden: true, role: "img" });
@@ -29,7 +29,7 @@ export function image({ height, width, max_bytes: mostBytes }) {
 
   const take = () => {
     reading = read();
-    reading.catch(() => {}); // what is wrong with it is said when it is sent
+    reading.catch(() => {}); // an error is reported when the form is sent
   };
   const give = (file) => {
     const transfer = new DataTransfer();
@@ -64,7 +64,7 @@ export function image({ height, width, max_bytes: mostBytes }) {
   };
 }
 
-/** Draws a file, as far as the browser can; small images are enlarged, pixel by pixel. */
+/** Draws a file if the browser can decode it; small images are enlarged without smoothing. */
 async function draw(canvas, file, words) {
   let bitmap;
   try {

@@ -1,13 +1,13 @@
-// Image view: what a patch, or a token beside the patches, looks at, over the image itself.
+// Image view: the attention of a patch or of a special token, drawn over the image.
 
 import { percent, sized, styleColour } from "./canvas.js";
 import { element } from "./elements.js";
 import { named } from "./neuron_view.js";
 
 const SIDE = 420; // pixels, of the longer side
-const STRONGEST = 0.75; // of what lies over the image, so that it can still be seen
+const STRONGEST = 0.75; // the opacity of the overlay, so that the image remains visible
 
-/** Shows a layer, as the mean of the chosen heads; words are never joined, nor special tokens hidden here. */
+/** Shows the mean of the chosen heads of a layer; tokens are neither joined nor hidden. */
 export function imageView(views, lens, state) {
   const { grid: [rows, columns], image } = views.sequences[0];
   const first = lens.columns.length - rows * columns;
@@ -32,7 +32,7 @@ export function imageView(views, lens, state) {
     context.fillStyle = styleColour(canvas, "--view-ground");
     context.fillRect(0, 0, width, height);
     if (picture) context.drawImage(picture, 0, 0, width, height);
-    // What is looked at stays as it is; the rest goes dark.
+    // Attended patches keep their brightness; others are darkened.
     patches.forEach((weight, patch) => {
       context.fillStyle = `rgb(0 0 0 / ${STRONGEST * (1 - weight / largest)})`;
       context.fillRect((patch % columns) * cell, Math.floor(patch / columns) * cell, cell + 0.5, cell + 0.5);
@@ -56,7 +56,7 @@ export function imageView(views, lens, state) {
   return { content: [element("div", { className: "choices" }, named("Query of", query)), told, canvas], draw };
 }
 
-/** The picture that a file is, given as base64. */
+/** Decodes an image file from base64. */
 function decoded(image) {
   const bytes = Uint8Array.from(atob(image), (character) => character.charCodeAt(0));
   return createImageBitmap(new Blob([bytes]));

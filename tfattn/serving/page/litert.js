@@ -11,9 +11,9 @@ const NO_RUNTIME = "This server has no LiteRT.js. Install it (npm install @liter
   "--set litert_js=node_modules/@litertjs.";
 const SIGNATURE = "serving_default";
 
-let litert = null; // the module, once it is loaded
+let litert = null; // the module, after it was loaded
 let model = null; // {classify, labels} of the chosen model
-let open = listModels; // what leads to a form, where there is none yet
+let open = listModels; // opens a form, if there is none yet
 
 async function listModels() {
   const models = (await ask("models.json")).value.filter(({ versions }) => versions.length);
@@ -40,7 +40,7 @@ async function chooseModel({ name, versions }) {
   part("hint").textContent = `${(content.byteLength / 1e6).toFixed(1)} MB, ${model.precision}`;
 }
 
-/** A classifier of texts from the content of a LiteRT file. */
+/** Creates a text classifier from the content of a LiteRT file. */
 export async function classifier(content) {
   const { description, files } = metadata(content);
   if (description.task !== CLASSIFIER) throw new Error(`This page runs classifiers of texts; this is a ${description.task}.`);
@@ -95,7 +95,7 @@ async function classify() {
   show("answer");
 }
 
-/** Runs a step, with its failure shown; a server that asks for a token gets a field for it. */
+/** Runs a step and shows its failure; a field for the token appears if the server requires one. */
 async function attempt(step) {
   document.body.ariaBusy = "true";
   part("failure").hidden = true;

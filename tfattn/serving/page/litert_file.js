@@ -4,7 +4,7 @@ const BUFFERS = 4, METADATA = 6; // fields of the root table
 const DIGEST = 32; // bytes in front of the description
 const NAME = "tfattn";
 
-/** The description in the content of a LiteRT file, and the files in it, by name. */
+/** Returns the description in the content of a LiteRT file, and the embedded files by name. */
 export function metadata(content) {
   const view = new DataView(content);
   const root = target(view, 0);
@@ -25,7 +25,7 @@ export function metadata(content) {
 
 const target = (view, position) => position + view.getUint32(position, true);
 
-/** The position of a field of a table; 0 where it has its default value. */
+/** Returns the position of a field of a table; 0 if it has its default value. */
 function field(view, table, number) {
   const vtable = table - view.getInt32(table, true);
   const entry = 4 + 2 * number;
@@ -33,7 +33,7 @@ function field(view, table, number) {
   return within ? table + within : 0;
 }
 
-/** The positions of the tables of a vector. */
+/** Returns the positions of the tables of a vector. */
 function tables(view, position) {
   if (!position) return [];
   const start = target(view, position);

@@ -1,14 +1,14 @@
-// What an answer points at in the text that was asked about: entities in colours, the answer to a question.
+// Highlights in the input text: entities in colors, or the answer to a question.
 
 import { element } from "./elements.js";
 
 const TAGGED = ["entities", "labels", "start", "end", "score", "length"];
 const ANSWERED = ["answer", "start", "end"];
-const TURN = 137.508; // degrees between the colours of two labels, so that many differ
+const TURN = 137.508; // degrees between the hues of consecutive labels
 
 /**
- * The text with its marks, what to say above it, and the outputs that it shows; null where an answer points at nothing.
- * `texts` are those that were asked, by input.
+ * Returns the text with highlights, a sentence about it, and the names of the outputs that it shows; null without
+ * highlights. `texts` are the input texts by name.
  */
 export function marksOf(row, texts) {
   const asked = Object.values(texts);
@@ -29,7 +29,7 @@ export function marksOf(row, texts) {
   return null;
 }
 
-/** A paragraph; places count code points, as the server does. */
+/** Creates a paragraph; positions count code points, as in responses. */
 function marked(text, found) {
   const characters = [...text];
   const box = element("p", { className: "marked", dir: "auto" });
@@ -46,7 +46,7 @@ function marked(text, found) {
   return box;
 }
 
-/** The same colour for the same label, wherever it stands. */
+/** Returns the color of a label, which is the same in all texts. */
 function hue(label) {
   const sum = [...label].reduce((total, one, place) => total + one.codePointAt(0) * (place + 1), 0);
   return Math.round(210 + sum * TURN) % 360;

@@ -1,4 +1,4 @@
-// Model view: all layers and heads as thumbnails, one of them enlarged.
+// Model view: all layers and heads as thumbnails, and an enlarged head.
 
 import { drawMatrix, headColour, percent, sized, styleColour } from "./canvas.js";
 import { element } from "./elements.js";
@@ -6,9 +6,9 @@ import { element } from "./elements.js";
 const THUMBNAIL = 60; // pixels
 const LARGE = 520;
 const MOST_LABELS = 45;
-const LABELS = 110; // pixels, for their names
+const LABELS = 110; // pixels, for the names of tokens
 
-/** Shows all heads of a part; `open` is called with a layer and a head that is to be seen by itself. */
+/** Shows all heads of a part; `open` is called with the layer and the head to enlarge. */
 export function modelView(part, lens, state, open) {
   const table = element("table", { className: "thumbnails" });
   const large = element("div", { className: "large" });
@@ -53,7 +53,7 @@ export function modelView(part, lens, state, open) {
 
 const labelled = (canvas) => element("div", { className: "wide" }, canvas);
 
-/** Draws the picture anew with the names of tokens at its left and its top. */
+/** Redraws the picture with the names of tokens on the left and at the top. */
 function drawLabels(canvas, lens, layer, head, largest) {
   const cell = Math.max(14, Math.min(26, LARGE / Math.max(lens.rows.length, lens.columns.length)));
   const [width, height] = [cell * lens.columns.length, cell * lens.rows.length];

@@ -1,4 +1,4 @@
-// Neuron view: how the query of a token and the keys of others make its weights, number by number.
+// Neuron view: the attention weights of a token, computed from its query and the keys, component by component.
 
 import { percent, signedColour, sized, styleColour } from "./canvas.js";
 import { element } from "./elements.js";
@@ -9,7 +9,7 @@ const NUMBERS = 150;
 const STRIP = 190;
 const SPACE = 16;
 
-/** Shows a layer and a head of a part; tokens are never joined to words here, for which there are no vectors. */
+/** Shows a head of a layer; tokens are not joined to words, because words have no vectors. */
 export function neuronView(part, lens, state) {
   if (!part.hasValues) {
     const why = part.hasVectors
@@ -82,10 +82,10 @@ function strip(context, vector, left, top, scale) {
 
 const highest = (vector) => vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
-/** An option for each of some numbers, counted from 1. */
+/** Returns an option for each number, counted from 1. */
 export function numbered(count, word) {
   return [...Array(count).keys()].map((place) => element("option", { value: place }, `${word} ${place + 1}`));
 }
 
-/** A control with its label. */
+/** Returns a control with its label. */
 export const named = (words, control) => element("label", { htmlFor: control.id }, `${words} `, control);

@@ -1,4 +1,4 @@
-// The views of attention of what was asked, once somebody wants to see them.
+// The attention views of a request, loaded on demand.
 
 import { element, part } from "./elements.js";
 import { rowOf } from "./form.js";
@@ -10,8 +10,8 @@ const NAMES = ["attention", "attention_vectors", "attributions"];
 let question = null; // {title, path, bodies}
 
 /**
- * Offers to show what a model looked at as it answered; hides it where it has no signature of that.
- * A translator is asked about what it wrote.
+ * Offers the attention views of a response; hides the offer if the model has no signature for them.
+ * For a translation, the request has the generated text.
  */
 export function offerViews(title, path, signatures, fields, row) {
   const written = { name: "target", json: () => JSON.stringify(row.text) };

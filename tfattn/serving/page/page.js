@@ -1,4 +1,4 @@
-// The page at /: asks a model what is typed, as any client would, and shows what it answers.
+// The page at /: sends the form to a model, like any client, and shows the response.
 
 import { named, showAnswer } from "./answer.js";
 import { isDoubtful, line, quality } from "./card.js";
@@ -10,9 +10,11 @@ import { ask, begin, hasToken, useToken } from "./server.js";
 import { hideViews, offerViews } from "./offered_views.js";
 import { NEIGHBORS, neighborsRequest, onlyRow } from "./words.js";
 
-let asked = null; // what the form asks: {name, path, card, fields, outputs, byRows, signatures}, or {chat}
+const RETRY = 3000; // milliseconds
+
+let asked = null; // the request of the form: {name, path, card, fields, outputs, byRows, signatures}, or {chat}
 let examplesShown = 0;
-let open = listModels; // what leads to a form, where there is none yet
+let open = listModels; // opens a form, if there is none yet
 
 // The form
 
@@ -47,7 +49,7 @@ async function chooseModel({ name, versions, labels }) {
   await open();
 }
 
-/** The card of a version; null where it has none, or has just gone. */
+/** Returns the card of a version; null if it has none, or was unloaded. */
 async function cardOf(name, number) {
   try {
     return (await ask(`cards/${encodeURIComponent(name)}/${number}.json`)).value;
@@ -57,7 +59,7 @@ async function cardOf(name, number) {
   }
 }
 
-/** Takes the form away, with all that was asked by it. */
+/** Removes the form and its results. */
 function clear() {
   asked = null;
   part("inputs").replaceChildren();
@@ -107,7 +109,7 @@ function fillInExample() {
   part("send").focus();
 }
 
-// The question and the answer
+// Request and response
 
 async function send() {
   if (!asked) return open();
@@ -133,7 +135,7 @@ async function send() {
   showAnswer(row, await scoresOf(row), card, { ...answer, texts, pictures });
 }
 
-/** [label, score] pairs: by the texts that were asked about, by the card, or by the signature that names them. */
+/** Returns [label, score] pairs, with labels from the typed choices, the card, or the signature `classify`. */
 async function scoresOf(row) {
   const { path, card, fields, signatures } = asked;
   const listed = fields.find(({ entries }) => entries)?.entries() ?? [];
@@ -149,11 +151,11 @@ async function scoresOf(row) {
   }
 }
 
-// The command
+// The curl command
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** The command that sends a request; of files that are in it, it reads what they hold. */
+/** Shows the curl command of a request; it reads the content of files from the disk. */
 function showCommand(path, body, files = []) {
   const header = hasToken() ? '-H "Authorization: Bearer $TOKEN" ' : "";
   const address = quoted(new URL(path, document.baseURI).href);
@@ -169,16 +171,16 @@ async function copy() {
   try {
     await navigator.clipboard.writeText(part("curl").textContent);
   } catch {
-    getSelection().selectAllChildren(part("curl")); // browsers keep the clipboard from pages that came without TLS
+    getSelection().selectAllChildren(part("curl")); // browsers block the clipboard on pages without TLS
     document.execCommand("copy");
   }
   part("copy").textContent = "Copied";
   setTimeout(() => (part("copy").textContent = "Copy"), 1500);
 }
 
-// What happens when
+// Events
 
-/** What a model says that refuses a text, without the places in its graph; else the server's own words. */
+/** Returns the message of an assertion in the graph of a model, without graph locations; other messages unchanged. */
 const said = (message) => /^assertion failed: \[(.*)\]$/m.exec(message)?.[1] ?? message;
 
 function showFailure(error) {
@@ -192,7 +194,7 @@ function showFailure(error) {
   part("token").focus();
 }
 
-/** Does one thing at a time: a newer one ends the one under way. */
+/** Runs a task; a running task is cancelled. */
 async function attempt(work) {
   const mine = begin();
   document.body.ariaBusy = "true";
@@ -202,6 +204,7 @@ async function attempt(work) {
   } catch (error) {
     if (mine.aborted) return;
     showFailure(error);
+    if (!asked && error.status !== 401) setTimeout(() => mine.aborted || attempt(open), RETRY); // a model may be loading
   } finally {
     if (!mine.aborted) document.body.ariaBusy = "false";
   }
@@ -209,19 +212,19 @@ async function attempt(work) {
 
 part("form").onsubmit = (event) => {
   event.preventDefault();
-  if (!part("stop").hidden) return; // a text is being written
+  if (!part("stop").hidden) return; // a text is being generated
   useToken(part("token").value.trim());
   attempt(send);
 };
 part("form").onkeydown = (event) => {
   if (event.key !== "Enter" || event.isComposing) return;
-  const isOwn = event.shiftKey || event.target.matches("select, button, .code, .lines"); // a new line, a list, a click
+  const isOwn = event.shiftKey || event.target.matches("select, button, .code, .lines"); // keys with another function
   if (isOwn && !event.ctrlKey && !event.metaKey) return;
   event.preventDefault();
   part("form").requestSubmit();
 };
 part("example").onclick = fillInExample;
-part("stop").onclick = () => attempt(async () => {}); // which ends what is under way
+part("stop").onclick = () => attempt(async () => {}); // cancels the running task
 part("anew").onclick = () => attempt(async () => asked.chat.anew());
 part("copy").onclick = copy;
 attempt(listModels);

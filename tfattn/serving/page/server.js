@@ -1,26 +1,26 @@
-// Questions to the server, one at a time: a newer one ends the one under way.
+// Requests to the server, one at a time: a new request cancels the running one.
 
-// What JSON.parse refuses or rounds: the server's not-a-numbers, and integers beyond 2^53. Strings are passed over.
+// Numbers that JSON.parse refuses or rounds: NaN, infinity, and integers beyond 2^53; strings are skipped.
 const MISREAD = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 
 let underWay = new AbortController();
 let token = ""; // in memory only
 
-/** Ends what is under way; returns the signal that ends what is asked from now on. */
+/** Cancels the running requests; returns the signal that cancels the next requests. */
 export function begin() {
   underWay.abort();
   underWay = new AbortController();
   return underWay.signal;
 }
 
-/** Sends this token from now on; none where it is empty. */
+/** Sets the token of all further requests; empty for none. */
 export function useToken(words) {
   token = words;
 }
 
 export const hasToken = () => token !== "";
 
-/** What the server answers: the text as it came, what it means, and how long it took. An error has the HTTP status. */
+/** Returns the response as text and as a value, and its duration. An error has the HTTP status. */
 export async function ask(path, body) {
   const started = performance.now();
   const response = await sent(path, body);
@@ -30,7 +30,7 @@ export async function ask(path, body) {
   return { text, value, milliseconds };
 }
 
-/** The documents of a stream of events, as they come. */
+/** Yields the documents of an event stream as they arrive. */
 export async function* events(path, body) {
   const reader = (await sent(path, body)).body.pipeThrough(new TextDecoderStream()).getReader();
   let unread = "";
@@ -48,7 +48,7 @@ export async function* events(path, body) {
   throw new Error("The connection broke off.");
 }
 
-/** The content of a file. */
+/** Returns the content of a file. */
 export async function load(path) {
   return (await sent(path)).arrayBuffer();
 }
@@ -71,5 +71,5 @@ function errorIn(text) {
   }
 }
 
-/** A value as it came, before MISREAD: not-a-numbers and large integers without quotes. */
+/** Returns JSON as it was received: NaN, infinity and large integers without quotes. */
 export const asItCame = (json) => json.replace(/"(-?Infinity|NaN|-?\d{16,})"/g, "$1");

@@ -1,4 +1,4 @@
-// The views of attention, whole: what can be chosen, and the one view that is shown.
+// The attention views: the controls and the selected view.
 
 import { headColour } from "./canvas.js";
 import { contributions } from "./contributions.js";
@@ -10,14 +10,14 @@ import { named, neuronView, numbered } from "./neuron_view.js";
 import { lensOf } from "./weights.js";
 
 const TABS = { image: "Image", heads: "Heads", model: "Model", neurons: "Neurons", contributions: "Contributions" };
-const PLAIN = { words: false, special: true, from: "all", to: "all" }; // each token by itself
+const PLAIN = { words: false, special: true, from: "all", to: "all" }; // all tokens separately
 const PARTS = { encoder: "encoder to itself", decoder: "decoder to itself", cross: "decoder to the source" };
 const HOW = "A click toggles, a double click leaves it alone";
 const CAUTION =
   "Attention alone is not an explanation: weights tell where vectors are mixed, not why the model answers as it does " +
   "(Jain and Wallace 2019, “Attention is not Explanation”). See the contributions, too.";
 
-/** Fills a box of the page with views. */
+/** Shows views in an element of the page. */
 export function showViews(box, views) {
   const hasImage = Boolean(views.sequences[0].grid);
   const state = { tab: hasImage ? "image" : "heads", part: 0, layer: 0, heads: new Set(), ...PLAIN };

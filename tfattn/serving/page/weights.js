@@ -1,8 +1,8 @@
-// Attention on the page: unpacked from the data of a file, or made of what a server answers.
+// Attention weights: unpacked from a file, or computed from the response of a server.
 
 const SIDES = { encoder: ["", ""], decoder: ["target_", "target_"], cross: ["written_", ""] };
 
-/** Views from the text of a file, as tfattn.attention.payload describes it. */
+/** Unpacks views from the text of a file; tfattn/attention/payload.py describes the format. */
 export async function unpacked(text) {
   const packed = atob(text);
   const bytes = new Uint8Array(packed.length);
@@ -27,7 +27,7 @@ function packedPart(part, sequences, blob) {
   const place = (layer, head, row) => (layer * heads + head) * numRows + row;
   return {
     ...part, layers, heads, width, hasValues: Boolean(queries),
-    /** Adds the weights of a row, times a factor, to the entries of `sums` that `places` says; returns the rest. */
+    /** Adds the weights of a row, times a factor, to the entries `places` of `sums`; returns the remaining weight. */
     add(layer, head, row, factor, places, sums) {
       const at = place(layer, head, row);
       const unit = (factor * largest[at]) / 65535 / 255;
@@ -56,7 +56,7 @@ function arrayOf({ at, shape, type }, blob) {
   return made;
 }
 
-/** The number that 16 bits of IEEE 754 stand for. */
+/** Decodes a float16 number. */
 function half(bits) {
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
@@ -64,7 +64,7 @@ function half(bits) {
   return bits & 32768 ? -size : size;
 }
 
-/** Views of what a server answers to the signatures `attention`, and where it has them `attention_vectors` and others. */
+/** Computes views from responses of the signature `attention`, and of `attention_vectors` and others if the model has them. */
 export function answered(title, attention, vectors, attributions) {
   const prefixes = ["", "target_", "written_"].filter((prefix) => `${prefix}tokens` in attention);
   const sequences = prefixes.map((prefix) => sequenceOf(attention, prefix));
@@ -101,7 +101,7 @@ function plainPart(name, from, to, weights, queries, keys) {
   };
 }
 
-/** Abnar and Zuidema 2020: the product of layers, each the mean of its heads and half of it what passes by. */
+/** Computes attention rollout: the product of layers, each the mean of its heads and the residual connection (Abnar and Zuidema 2020). */
 function rollout(part, length) {
   const all = [...Array(length).keys()];
   let mixed = all.map((row) => all.map((column) => Number(row === column)));
@@ -122,8 +122,8 @@ function attributed({ attributions: values, score, baseline_score: baseline, sco
 }
 
 /**
- * What is shown of a part: tokens, or words of them, some of them hidden. The attention to a word is the sum over its
- * tokens, that of a word their mean.
+ * The displayed items of a part: tokens or words, without hidden ones. Attention to a word is summed over its tokens;
+ * attention from a word is averaged.
  */
 export function lensOf(views, part, { words, special, from, to }) {
   const rows = itemsOf(views.sequences[part.from], words, special, from);
@@ -132,7 +132,7 @@ export function lensOf(views, part, { words, special, from, to }) {
   return {
     rows: rows.items,
     columns: columns.items,
-    /** The weights of an item, which the next call overwrites, and what all that is not kept adds up to. */
+    /** Returns the weights of an item, which the next call overwrites, and the sum of the weights that are not kept. */
     weights(layer, head, item) {
       const { tokens } = rows.items[item];
       let rest = 0;
@@ -143,13 +143,13 @@ export function lensOf(views, part, { words, special, from, to }) {
   };
 }
 
-/** Numbers of tokens, summed over those of each item that is shown. */
+/** Sums numbers of tokens over the tokens of each displayed item. */
 export function summed(views, values, { words, special }) {
   const { items } = itemsOf(views.sequences[0], words, special, "all");
   return items.map(({ label, tokens }) => [label, tokens.reduce((sum, token) => sum + values[token], 0)]);
 }
 
-/** Tokens or words: label, tokens, segment; and at which place each token is, -1 where it is hidden. */
+/** Returns the displayed items (label, tokens, segment), and the item of each token, -1 for hidden tokens. */
 function itemsOf(sequence, words, special, segment) {
   const places = new Int32Array(sequence.tokens.length).fill(-1);
   const items = [];

@@ -4,7 +4,7 @@ const MAX_WORD_LENGTH = 100; // characters; longer words are unknown
 const LETTER = 0, ALONE = 1, DROPPED = 3; // the low two bits of an entry of the table of characters; 2 is a space
 
 export class WordPieceReader {
-  /** A reader of texts, or of pairs of texts, from the files of `metadata`. */
+  /** Creates a tokenizer of texts, or of pairs of texts, from the files of `metadata`. */
   constructor(files) {
     const text = (name) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(files.get(name));
     const settings = JSON.parse(files.has("tokenizer_config.json") ? text("tokenizer_config.json") : "{}");
@@ -25,7 +25,7 @@ export class WordPieceReader {
     }
   }
 
-  /** The token ids and segment ids of a row: [CLS] a [SEP], or [CLS] a [SEP] b [SEP]. */
+  /** Returns the token ids and segment ids of a row: [CLS] a [SEP], or [CLS] a [SEP] b [SEP]. */
   sequence(...texts) {
     const parts = texts.map((text) => this.ids(text));
     const room = this.maxLength - texts.length - 1;
@@ -38,12 +38,12 @@ export class WordPieceReader {
     return { ids, segments };
   }
 
-  /** The ids of the pieces of a text. */
+  /** Returns the ids of the pieces of a text. */
   ids(text) {
     return [...this.words(text)].flatMap((word) => this.pieces(word));
   }
 
-  /** The normalized words of a text, as lists of characters. */
+  /** Returns the normalized words of a text, as lists of characters. */
   *words(text) {
     let word = [];
     for (const character of text) {
@@ -63,7 +63,7 @@ export class WordPieceReader {
     if (word.length) yield word;
   }
 
-  /** The row of the table with a code point: the last row that does not start after it. */
+  /** Returns the row of the table with a code point: the last row that does not start after it. */
   run(code) {
     let low = 0, high = this.starts.length;
     while (low < high) {
@@ -91,7 +91,7 @@ export class WordPieceReader {
   }
 }
 
-/** How many pieces of each text are kept: the longer text is cut first, then both alike. */
+/** Returns the number of pieces of each text to keep: the longer text is truncated first. */
 function kept(lengths, room) {
   if (lengths.length === 1) return [Math.min(lengths[0], room)];
   const [first, second] = lengths;

@@ -1,16 +1,16 @@
-// The words nearest to a word.
+// The nearest neighbors of a word.
 
-export const NEIGHBORS = "neighbors"; // the signature that tells them
+export const NEIGHBORS = "neighbors"; // the signature with the neighbors
 const FEW = 10;
 
-/** The request to that signature; by inputs, because how many words are wanted is not said row by row. */
+/** Returns a request for neighbors; by inputs, because the number of neighbors is not an input of rows. */
 export const neighborsRequest = ([{ json }]) =>
   `{"signature_name": "${NEIGHBORS}", "inputs": {"word": [${json()}], "k": ${FEW}}}`;
 
-/** What was answered to the only row, by output. */
+/** Returns the outputs of the only row, by name. */
 export const onlyRow = (outputs) => Object.fromEntries(Object.entries(outputs).map(([name, [row]]) => [name, row]));
 
-/** [word, cosine] pairs, best first; none where a model tells no words. */
+/** Returns [word, cosine] pairs, the most similar first; none for other models. */
 export function nearestWords({ word: words, score: scores }) {
   if (!Array.isArray(words) || !Array.isArray(scores) || words.length !== scores.length) return [];
   return words.map((word, place) => [word, Number(scores[place])]);
