@@ -21,6 +21,7 @@ PURPOSES = {
     "generate_text": "gpt_shakespeare",
     "predict_number": "adult_hours",
     "pretrain": "bert_pretrain_modern",
+    "search": "retrieval_squad",
     "similarity": "stsb",
     "translate": "translate_multi30k_transformer",
     "word_vectors": "word2vec_skip_gram",
