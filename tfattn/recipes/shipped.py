@@ -22,6 +22,7 @@ PURPOSES = {
     "predict_number": "adult_hours",
     "pretrain": "bert_pretrain_modern",
     "rerank": "rerank_squad",
+    "search": "retrieval_squad",
     "similarity": "stsb",
     "translate": "translate_multi30k_transformer",
     "word_vectors": "word2vec_skip_gram",
