@@ -138,7 +138,7 @@ def cases(tmp_path_factory) -> dict[str, list[Case]]:
             (value, lambda word, path=path: resolve(PIPELINE, [f"{path}={word}"]))
             for path, values in {
                 "training.selection": ("best_epoch", "last_epoch"),
-                "runtime.precision": ("float32", "bfloat16"),
+                "runtime.precision": ("float32", "bfloat16", "float16"),
                 "data.preprocessing.scaling": ("standard", "quantile"),
             }.items()
             for value in values
