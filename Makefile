@@ -30,7 +30,9 @@ demo: .venv/installed
 test: .venv/installed lint
 	$(MAKE) --jobs 2 --no-print-directory test-tensorflow test-jax
 
+test-tensorflow: export ONCE := $(CURDIR)/build/once
 test-tensorflow:
+	rm -rf $(ONCE)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(addprefix --ignore=,$(READING) $(SERVING) $(RUNNING))
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(READING)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone" $(SERVING)

@@ -206,15 +206,19 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Return a function that makes a shared read-only folder once for all processes: `once(name, make)`."""
+    """Return a function that makes a shared read-only folder once for all processes: `once(name, make)`.
+
+    `make test` names a folder in ONCE, for the processes of all its groups.
+    """
     from tfattn import files
 
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # each process has a folder of its own in theirs
         shared = shared.parent
+    shared = Path(os.environ.get("ONCE", shared / "once"))
 
     def once(name: str, make: Callable[[Path], None]) -> Path:
-        place = shared / "once" / name
+        place = shared / name
         with files.lock(place, wait=True):
             if not (place / "made").exists():
                 (place / "folder").mkdir(parents=True)

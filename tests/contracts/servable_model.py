@@ -57,7 +57,7 @@ def check_servable_model(
     # It is saved and loaded without any of our code, and answers as the trained models do.
     saved_model._save(served, folder / "1")
     assert all(path.is_file() for path in (folder / "1/assets").iterdir())
-    loaded = tf.saved_model.load(str(folder / "1"))
+    loaded = load(folder / "1")
     assert set(loaded.signatures) == set(functions) >= {SERVING_DEFAULT, *served.methods}
     outputs = _called(loaded, SERVING_DEFAULT, request)
     expected = {**request, **(ensemble.predict(rows) if expected is None else expected)}
@@ -143,6 +143,12 @@ def assert_alike(expected: np.ndarray, received: np.ndarray) -> None:
         np.testing.assert_allclose(expected, received, rtol=1e-4, atol=1e-4)
     else:
         np.testing.assert_array_equal(expected, received)
+
+
+@functools.lru_cache(maxsize=1)
+def load(folder: Path) -> Any:
+    """Load a SavedModel; that of the contract is there for further tests of it."""
+    return tf.saved_model.load(str(folder))
 
 
 @functools.lru_cache(maxsize=4)

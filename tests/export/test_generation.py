@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.contracts.servable_model import check_servable_model
+from tests.contracts.servable_model import check_servable_model, load
 from tfattn.export.generation import Generator
 from tfattn.export.request_settings import Settings
 from tfattn.models.gpt import Gpt
@@ -46,7 +46,7 @@ def folder(ensemble, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ask(folder):
-    loaded = tf.saved_model.load(str(folder / "1"))
+    loaded = load(folder / "1")
     defaults = Settings(GENERATION)
 
     def ask(signature="serving_default", **inputs):

@@ -224,9 +224,8 @@ def test_every_warm_up_request_runs(exported_table, loaded_table):
 # Names.
 
 
-def test_columns_keep_their_names_as_inputs(exported_table):
-    loaded = tf.saved_model.load(str(exported_table))
-    specs = loaded.signatures["serving_default"].structured_input_signature[1].values()
+def test_columns_keep_their_names_as_inputs(exported_table, loaded_table):
+    specs = loaded_table.signatures["serving_default"].structured_input_signature[1].values()
     assert {spec.name: spec.dtype for spec in specs} == {
         "age": tf.float32,
         "hours-per-week": tf.float32,

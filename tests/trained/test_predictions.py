@@ -9,6 +9,7 @@ from tfattn.config.resolve import resolve
 from tfattn.runs.identity import Fingerprints
 from tfattn.runs.run import Run
 from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.trained import predictions
 from tfattn.trained.ensemble import OPERATING_POINT, load
 from tfattn.trained.predictions import choose_operating_point, evaluation_split, predict_for_parity, predict_split
 from tfattn.training.checkpoints import Checkpoints
@@ -104,6 +105,16 @@ def test_the_operating_point_is_saved_with_the_run(open_run):
     )
     choose_operating_point(run, ensemble)  # as if none had been chosen before
     assert ensemble.operating_point == point
+
+
+def test_a_split_is_predicted_once(open_run, monkeypatch):
+    run = open_run("ensemble=null", "task.specificity=null")
+    ensemble = load(run)
+    first = predict_split(run, ensemble, "validation")
+    monkeypatch.setattr(predictions, "predict", None)
+    rows, again = predict_for_parity(run, ensemble)
+    assert rows == first.rows
+    np.testing.assert_array_equal(again["scores"], first.values["scores"])
 
 
 def test_a_task_without_an_operating_point_saves_none(open_run):

@@ -44,7 +44,7 @@ def test_a_killed_worker_restarts_all(script, tmp_path, capfd):
     )
     begin = time.monotonic()
     assert start_workers(2, command) == 0
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 40
     assert "worker 1 was ended by signal 9: all workers restart (1 of 3)" in capfd.readouterr().err
 
 

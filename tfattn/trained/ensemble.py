@@ -18,7 +18,7 @@ from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
 from tfattn.training.compiled import compiled
 from tfattn.training.precision import precision_scope
-from tfattn.training.prediction import as_arrays
+from tfattn.training.prediction import Predicted, as_arrays
 
 OPERATING_POINT = "operating_point.json"  # in the folder of a run
 
@@ -38,6 +38,7 @@ class TrainedEnsemble:
         preprocessors, tasks: of all models.
         preprocessor, task: of the first model: all models have the same fields and the same configuration.
         labels: the classes in the order of their ids; empty for a task without classes.
+        predicted: by split, the predictions of each model that `predict_split` has made.
 
     Example:
         ensemble = TrainedEnsemble([(preprocessor, task)])
@@ -57,6 +58,7 @@ class TrainedEnsemble:
         self.preprocessor, self.task = models[0]
         self.labels = tuple(self.task.labels or ())
         self.operating_point = operating_point
+        self.predicted: dict[str, list[Predicted]] = {}
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Combine the predictions of some models: tensors or arrays (B, ...) by name."""

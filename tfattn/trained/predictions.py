@@ -91,9 +91,12 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
     runtime = Runtime(precision="float32", strategy="one_device").start()
     if not ensemble.task.predicts_rows:
         return _evaluate_records(run, ensemble, split, runtime)
-    predicted = [
-        predict(task, member.reader(split), runtime) for member, task in zip(run.members, ensemble.tasks, strict=True)
-    ]
+    if split not in ensemble.predicted:  # evaluation and export need the same predictions
+        ensemble.predicted[split] = [
+            predict(task, member.reader(split), runtime)
+            for member, task in zip(run.members, ensemble.tasks, strict=True)
+        ]
+    predicted = ensemble.predicted[split]
     members = [
         MemberPredictions(_member_name(member, run.members), as_arrays(ensemble.combined([part.values])), part.targets)
         for member, part in zip(run.members, predicted, strict=True)

@@ -133,7 +133,7 @@ def test_processes_end_with_their_parent(tmp_path):
     parent.kill()
     parent.wait()
     child = int(begun.read_text())
-    for _ in range(200):
+    for _ in range(1200):
         if not Path(f"/proc/{child}").exists() or "\nState:\tZ" in Path(f"/proc/{child}/status").read_text():
             return
         time.sleep(0.05)

@@ -107,7 +107,8 @@ def test_a_body_without_a_reader_has_a_time_limit(serve):
     with contextlib.suppress(ConnectionError):
         assert answers(server.raw(*pieces, pause=0.05))[0].status == 400
     assert time.monotonic() - start < 20
-    (_, answer) = answers(server.raw(request[:-50], b"x" * 50 + post(ROWS, head=LAST), pause=0.1))
+    patient = serve(slow_client_seconds=30)
+    (_, answer) = answers(patient.raw(request[:-50], b"x" * 50 + post(ROWS, head=LAST), pause=0.1))
     assert answer.json == PREDICTIONS, "but if it does, the connection goes on"
 
 
