@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfattn import hub, registry
+from tfattn import registry
 from tfattn.config.moved import move
 from tfattn.config.read import KeyPath, Tree, convert_python, parse_yaml, read_yaml
 from tfattn.config.recommended_training import recommended_training
@@ -221,7 +221,7 @@ def _fill_from_pretrained(tree: Tree) -> None:
 def _fill_teacher(tree: Tree) -> None:
     """Fill in the revision of a teacher on a hub."""
     teacher = tree.values.get("teacher")
-    if isinstance(teacher, dict) and hub.is_address(source := teacher.get("pretrained") or ""):
+    if isinstance(teacher, dict) and "://" in str(source := teacher.get("pretrained")):
         teacher["pretrained"] = registry.find("sections", "pretrained")(source).address
 
 
