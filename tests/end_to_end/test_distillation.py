@@ -39,7 +39,7 @@ def test_soft_labels_are_the_logits_of_the_teacher(folder, command):
     scores = np.exp(stored) / np.exp(stored).sum(axis=1, keepdims=True)
     lines = (folder / "runs/tiny/latest/predictions.jsonl").read_text().splitlines()
     expected = [[score for _, score in sorted(json.loads(line)["scores"].items())] for line in lines]
-    np.testing.assert_allclose(scores, expected, atol=2e-4)
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
 
 
 def test_the_history_has_both_terms_and_the_trained_model_is_the_student_alone(folder):
