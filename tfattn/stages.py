@@ -168,7 +168,7 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=evaluation_split(run),
                 made_of=made_of,
-                measure=_measure(run, ensemble()) if "litert" in section.formats else None,
+                measure=_measure(run, ensemble()) if "litert" in section.formats and served.predicts_rows else None,
             )
     run.export = version
 

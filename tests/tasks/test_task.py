@@ -134,6 +134,7 @@ TASKS = {
 # Those whose targets are places in texts, or whose rows are several, are held to the contract in files of their own.
 APART = (
     "bidirectional_language_modeling",
+    "embedding",
     "multiple_choice",
     "preference_optimization",
     "question_answering",

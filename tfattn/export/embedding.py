@@ -90,6 +90,8 @@ class Embedder(ServableRowModel):
         ensemble: a single trained model.
     """
 
+    predicts_rows = False  # one text of each row
+
     def __init__(self, ensemble: TrainedEnsemble):
         super().__init__(ensemble, GroupedTexts(ensemble), VectorOutputs(ensemble), name="embedder")
         self.methods = {}

@@ -72,6 +72,8 @@ class ServableModel(tf.Module):
 
     Attributes:
         writes_own_litert: whether `write_litert` writes the LiteRT file, instead of a division at the networks.
+        predicts_rows: whether the request of a row has the whole row, so that the metrics of the task measure LiteRT
+            files, too.
         methods: signature name to TF Serving method, for signatures of a method other than Predict.
         headline_metrics: names of the main metrics in metrics.json, the most important first.
         weight_names: the names of all weights, in the order of the SavedModel; names of model weights start with
@@ -82,6 +84,7 @@ class ServableModel(tf.Module):
     """
 
     writes_own_litert = False
+    predicts_rows = True
     methods: dict[str, str] = {}
     headline_metrics: tuple[str, ...] = ()
 
