@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfattn.formats.chat_template import ChatTemplate, Message
+from tfattn.formats.chat_template import ChatTemplate, plain_messages
+from tfattn.formats.chat_template import ToolMessage as Message
 from tfattn.formats.tool_calls import TAG, ToolCall, ToolCallParser, describe_tools
 
 VALUES = st.recursive(
@@ -60,7 +61,8 @@ TOOL = {"type": "function", "function": {"name": "add", "description": "Adds.", 
 
 
 def formatted(messages, tools=(), **template):
-    pieces = ChatTemplate(**template).pieces(messages, is_answered=False, tools=tools)
+    messages = plain_messages(messages, tools, system=template.get("system"))
+    pieces = ChatTemplate(**template).pieces(messages, is_answered=False)
     return "".join(piece.text for piece in pieces)
 
 

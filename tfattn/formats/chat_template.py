@@ -12,7 +12,14 @@ ASSISTANT: Role = "assistant"
 
 
 class Message(NamedTuple):
-    """A message of a chat.
+    """A message of a chat."""
+
+    role: Role
+    content: str
+
+
+class ToolMessage(NamedTuple):
+    """A message of a chat with tools.
 
     Attributes:
         role: its author; "tool" for the result of a call.
@@ -166,24 +173,20 @@ class ChatTemplate:
         """The special token that ends an answer."""
         return CHAT_FORMATS[self.format].end
 
-    def pieces(
-        self, messages: Sequence[Message], *, is_answered: bool, tools: Sequence[Mapping[str, Any]] = ()
-    ) -> list[Piece]:
+    def pieces(self, messages: Sequence[Message], *, is_answered: bool) -> list[Piece]:
         """Format a chat. Names of special tokens in messages are text.
 
         Args:
             messages: the messages, in order.
             is_answered: whether the chat is complete; otherwise a generation prompt for the assistant is added.
-            tools: the tools that the system message describes, see formats/tool_calls.py.
         """
         known = CHAT_FORMATS[self.format]
         if self.system is not None and (not messages or messages[0].role != "system"):
             messages = [Message("system", self.system), *messages]
-        messages = _without_tools(messages, tools)
         start = [Piece(self.start, is_special=True)] if self.start else []
         found = list(start)
         opening = ""  # a system message that is part of the user's message after it
-        for role, content, _ in messages:
+        for role, content in messages:
             content = content.strip() if known.is_trimmed else content
             if role == "system" and known.system is None:
                 opening = content.join(known.system_in_user)
@@ -207,22 +210,34 @@ class ChatTemplate:
         return [Piece(part, is_special=part in self.special_tokens) for part in re.split(f"({names})", text) if part]
 
 
-def _without_tools(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Replace tools, calls and results by text in messages of the system, the assistant and the user."""
+def plain_messages(
+    messages: Sequence[ToolMessage], tools: Sequence[Mapping[str, Any]], *, system: str | None
+) -> list[Message]:
+    """Return a chat with tools as texts of the system, the user and the assistant, see formats/tool_calls.py.
+
+    Args:
+        messages: the messages, in order.
+        tools: the tools that the system message describes.
+        system: the system message of chats without a system message; None for no message.
+
+    Example:
+        >>> plain_messages([ToolMessage("tool", "18 degrees")], [], system=None)[0].content
+        '<tool_response>\\n18 degrees\\n</tool_response>'
+    """
     found: list[Message] = []
     if tools:
         has_system = bool(messages) and messages[0].role == "system"
-        texts = [messages[0].content] if has_system and messages[0].content else []
-        found.append(Message("system", "\n\n".join([*texts, describe_tools(tools)])))
+        text = messages[0].content if has_system else system
+        found.append(Message("system", "\n\n".join([*([text] if text else []), describe_tools(tools)])))
         messages = messages[1:] if has_system else messages
     is_result = False
     for role, content, calls in messages:
-        text = result_text(content) if role == "tool" else content
         if role == "tool" and is_result:
-            found[-1] = Message("user", f"{found[-1].content}\n{text}")
+            found[-1] = Message("user", f"{found[-1].content}\n{result_text(content)}")
+        elif role == "tool":
+            found.append(Message("user", result_text(content)))
         else:
-            texts = [text] if text or not calls else []
-            found.append(Message("user" if role == "tool" else role, "\n".join([*texts, *map(str, calls)])))
+            found.append(Message(role, "\n".join([*([content] if content or not calls else []), *map(str, calls)])))
         is_result = role == "tool"
     return found
 

@@ -1,6 +1,6 @@
-"""Tools in chats as text, in the Hermes form: JSON between tags, as SmolLM2, Qwen2.5 and Hermes were trained with it.
+"""Tools in chats as text, in the Hermes form: JSON between tags.
 
-Source of the texts: the chat template of Qwen2.5. Hermes 2 Pro and SmolLM2 use the same tags.
+Source of the texts: the chat template of Qwen2.5. Hermes 2 Pro uses the same tags.
 """
 
 import json

@@ -63,7 +63,7 @@ LogitBias = Annotated[dict[NonNegativeInt, Bias], Field(max_length=MAX_BIASED)]
 
 
 class ChatMessage(BaseModel):
-    """A message of a chat, see `Message`."""
+    """A message of a chat, see `ToolMessage`."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 

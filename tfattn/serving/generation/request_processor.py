@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfattn.errors import ServingError
-from tfattn.formats.chat_template import Message, Piece
+from tfattn.formats.chat_template import Piece, ToolMessage, plain_messages
 from tfattn.guidance.guides import Guides
 from tfattn.serving.api.failure import Failure, invalid
 from tfattn.serving.api.strings import strings
@@ -128,8 +128,9 @@ class PromptTokenizer:
         elif (template := self._description.chat_template) is None:
             raise invalid("The model has no chat template: it continues texts, and does not answer messages")
         else:
-            messages = [Message(message.role, message.content, message.tool_calls) for message in prompt]
-            token_ids = self._encode(template.pieces(messages, is_answered=False, tools=tools))
+            chat = [ToolMessage(message.role, message.content, message.tool_calls) for message in prompt]
+            messages = plain_messages(chat, tools, system=template.system)
+            token_ids = self._encode(template.pieces(messages, is_answered=False))
         if len(token_ids) + room > self._description.context:
             raise self._too_long(f"{len(token_ids)}")
         return token_ids
