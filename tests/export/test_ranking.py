@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
 from tests.contracts.servable_model import check_servable_model
 from tfattn.export.ranking import Ranker
@@ -63,6 +64,10 @@ def test_contract(tmp_path):
     (tmp_path / "export").mkdir()
     outputs = check_servable_model(Ranker, ensemble(tmp_path, 2), ROWS, folder=tmp_path / "export", litert=True)
     assert outputs["scores"].shape == (3, 5) and (outputs["scores"][1, 2:] == 0).all()
+    (graph,) = parse_saved_model(str(tmp_path / "export/1")).meta_graphs
+    messages = graph.signature_def.items()
+    signatures = {name: Signature.of(name, message) for name, message in messages if not name.startswith("__")}
+    assert RerankFields.find_signature(signatures).name == "score"  # for /v1/rerank
 
 
 def test_pairs_have_the_scores_of_lists(served, functions, pairs):
@@ -93,16 +98,6 @@ def test_serialized_pairs_have_equal_scores(functions, pairs):
     serialized = tf.constant([example({"query": query, "document": text}) for query, text in pairs])
     expected = functions["score"](*columns(pairs))["score"]
     np.testing.assert_allclose(functions["regress"](serialized)["outputs"], expected, atol=1e-6)
-
-
-def test_the_server_finds_the_signature_of_pairs(tmp_path, served):
-    tf.saved_model.save(served, str(tmp_path), signatures=served.signatures())
-    from tensorflow.python.saved_model.loader_impl import parse_saved_model
-
-    (graph,) = parse_saved_model(str(tmp_path)).meta_graphs
-    messages = graph.signature_def.items()
-    signatures = {name: Signature.of(name, message) for name, message in messages if not name.startswith("__")}
-    assert RerankFields.find_signature(signatures).name == "score"
 
 
 def test_wrong_scores_are_found(served):

@@ -11,7 +11,6 @@ import pytest
 
 from benchmarks.serving.running import running
 from tests.litert import exports
-from tfattn.export.serving_config import BATCHING, BATCHING_PARAMETERS
 from tfattn.serving.client.local import load
 
 WORDS = ["coolant", "is", "pooling", "under", "the", "sorter", "very", "loud", "noise", "blows", "fuses"]
@@ -24,7 +23,6 @@ def exported(once):
 
 @pytest.fixture(scope="module")
 def server(exported):
-    (exported / BATCHING_PARAMETERS).write_text(BATCHING)
     with running(exported, worker_threads=1, engine="tensorflow", max_body_mib=1) as server:
         yield server
 
