@@ -30,7 +30,7 @@ from tfattn.preprocessing.language import Language
 Activations = Literal["fp16", "fp32"]
 PREFILL_TOKENS = (16, 128)
 HIDDEN = -1e30
-INSTALL = "Install it: `pip install litert-lm-builder`."
+INSTALL = "Install it: `pip install 'tfattn[litert]'`."
 
 
 def write_bundle(
