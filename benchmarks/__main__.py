@@ -23,6 +23,7 @@ NAMES = (
     "decoding_cost",
     "generation",
     "litert_decoding",
+    "litert_quality",
     "weight_reading",
     "streaming",
     "guidance",

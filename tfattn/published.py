@@ -1,6 +1,7 @@
 """Export of published weights without a pipeline: for generation, for translation, and for masked tokens."""
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ import yaml
 from tfattn import console, files, hub, pretrained, registry
 from tfattn.config.checksum import checksummed
 from tfattn.errors import ConfigError, listed
-from tfattn.export import litert_version, saved_model
+from tfattn.export import litert_bundle, litert_version, saved_model
 from tfattn.export.fill_mask import FillMask
 from tfattn.export.generation import Generator
+from tfattn.export.litert_decoder import write_decoder
 from tfattn.export.litert_perplexity import TEXTS
 from tfattn.export.section import Export
 from tfattn.export.servable_model import ServableModel
@@ -103,16 +105,8 @@ def export(
         ConfigError: there are no such weights, or the model is not for the task.
         CheckpointError: the weights are damaged.
     """
-    source, kind = pretrained.open(weights), _KINDS[task]
-    if not issubclass(registry.find("models", source.model), kind.model):
-        raise ConfigError(
-            f"the model is not a {kind.name}",
-            where=str(source.folder),
-            expected=f"the weights of {kind.example}",
-            received=source.model,
-            remedy=kind.remedy,
-        )
-    name = name or (_name(hub.parse(weights)) if hub.is_address(weights) else Path(weights).name)
+    kind = _KINDS[task]
+    source, name = _opened(weights, kind), name or name_of(weights)
     console.note(f"{name} is exported to {folder}, only once")
     with console.step("loading the pretrained weights"):
         built = kind.build(source)
@@ -137,6 +131,59 @@ def export(
         expected = served.ensemble.predict(rows)
     section = Export(folder=str(folder), tolerance=1e-4)
     return saved_model.export(served, section=section, rows=rows, expected=expected, **common)
+
+
+def bundle(weights: str | Path, path: Path | None = None, *, force: bool = False) -> Path:
+    """Write the `.litertlm` file of a published decoder, with 8-bit weights if their perplexity is good enough.
+
+    Args:
+        weights: as for `pretrained.open`.
+        path: the file; by default `litertlm/<name>.litertlm`.
+        force: whether to replace a file.
+
+    Returns:
+        the file.
+
+    Raises:
+        ConfigError: the file exists.
+        ConfigError, CheckpointError: as `export`.
+        ExportError: see `litert_bundle.write_bundle`.
+    """
+    path = path or Path("litertlm") / f"{name_of(weights)}.litertlm"
+    if path.exists() and not force:
+        raise ConfigError("the file exists", where=str(path), remedy="Name another file, or replace it with --force.")
+    language, task = build(_opened(weights, _KINDS[LANGUAGE_MODELING]))
+    with tempfile.TemporaryDirectory() as folder:
+        reports = write_decoder(Path(folder), task.model, language, texts=TEXTS, precision="int8")
+    precision = next(name for name, report in reports.items() if report["passed"])
+    with files.atomic_file(path) as temporary, console.step(f"writing {path}"):
+        options = {"texts": TEXTS, "precision": precision, "system": task.generation.system}
+        litert_bundle.write_bundle(temporary, task.model, language, **options)
+    console.note(f"wrote {path}: {path.stat().st_size / 1e6:.0f} MB")
+    return path
+
+
+def _opened(weights: str | Path, kind: "_Kind") -> Pretrained:
+    """Open published weights.
+
+    Raises:
+        ConfigError: the model is not of the kind.
+    """
+    source = pretrained.open(weights)
+    if not issubclass(registry.find("models", source.model), kind.model):
+        raise ConfigError(
+            f"the model is not a {kind.name}",
+            where=str(source.folder),
+            expected=f"the weights of {kind.example}",
+            received=source.model,
+            remedy=kind.remedy,
+        )
+    return source
+
+
+def name_of(weights: str | Path) -> str:
+    """Return the name of published weights, for their exports."""
+    return _name(hub.parse(weights)) if hub.is_address(weights) else Path(weights).name
 
 
 def build(source: Pretrained) -> tuple[Language, LanguageModeling]:

@@ -161,11 +161,15 @@ def export(
         ),
     ],
     format: Annotated[
-        Literal["hugging_face", "gguf"] | None,
-        typer.Option("--format", help="Write an export for other programs: transformers, or llama.cpp."),
+        Literal["hugging_face", "gguf", "litertlm"] | None,
+        typer.Option(
+            "--format",
+            help="Write an export for other programs: transformers, llama.cpp, or LiteRT-LM on phones (litertlm, of a "
+            "pretrained decoder).",
+        ),
     ] = None,
     to: Annotated[
-        Path | None, typer.Option("--to", help="With --format: the new folder; by default FORMAT/NAME.")
+        Path | None, typer.Option("--to", help="With --format: the new folder, or file; by default FORMAT/NAME.")
     ] = None,
     encoder_only: Annotated[
         bool, typer.Option("--encoder-only", help="With hugging_face: leave out the head of the task.")
@@ -191,6 +195,9 @@ def export(
         stages.run(stages.open_run(pipeline, set), "export", force=force)
         return
     loading.register(plugin)
+    if format == "litertlm":
+        loading.with_tensorflow("tfattn.published").bundle(pipeline, to, force=force)
+        return
     model = loading.exported(pipeline, folder)
     sharing = loading.with_tensorflow("tfattn.sharing.commands")
     options = {"force": force, "encoder_only": encoder_only, "precision": precision}

@@ -95,13 +95,13 @@ class DecoderFiles:
 
     def __init__(self, model: Decoder, language: Language, input_sizes: Mapping[str, np.ndarray]):
         self._model, self._language, self._sizes = model, language, input_sizes
-        self._graph = _Graph(model)
+        self._graph = DecoderGraph(model)
         functions = {READ: self._graph.function(1, None), DECODE: self._graph.function(None, 1)}
         self._content = convert(functions, weights=self._graph.small)
 
     def write(self, folder: Path, precision: str) -> Path:
         """Write the file with weights of a precision, "float32" or "int8", to a folder; return its path."""
-        scales = self._scales() if precision == "int8" else {}
+        scales = self._graph.scales(self._sizes) if precision == "int8" else {}
         content = attach(self._content, self._graph.weights, scales, precision=precision)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / FILES[precision]
@@ -109,18 +109,15 @@ class DecoderFiles:
         path.write_bytes(model_file.add_metadata(content, description, _files(self._language)))
         return path
 
-    def _scales(self) -> dict[str, np.ndarray]:
-        weights, paths = self._graph.weights, self._graph.paths
-        return {name: factors(self._sizes[path], weights[name]) for name, path in paths.items() if path in self._sizes}
 
-
-class _Graph:
+class DecoderGraph:
     """The functions of a decoder whose matrices are inputs.
 
     Args:
         model: the decoder.
 
     Attributes:
+        num_layers, num_groups, head_dim: the sizes of the cache.
         small: the weights that are not matrices.
         weights: the matrices as the converter wants them, by the name of the input: kernels are transposed.
         paths: the path of each matrix in the model, by the name of the input.
@@ -129,8 +126,8 @@ class _Graph:
     def __init__(self, model: Decoder):
         self._model = model
         cache = model.empty_cache(1)
-        self._num_layers = len(cache.past)
-        _, self._num_groups, _, self._head_dim = cache.past[0][0].shape
+        self.num_layers = len(cache.past)
+        _, self.num_groups, _, self.head_dim = cache.past[0][0].shape
         self._matrices = {
             f"{WEIGHTS}{number:04}": variable
             for number, variable in enumerate(model.variables)
@@ -145,6 +142,11 @@ class _Graph:
             for values in [np.asarray(variable, np.float32)]
         }
 
+    def scales(self, sizes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the factors of smoothed matrices by name, from the sizes of their inputs; see `measure`."""
+        paths = self.paths.items()
+        return {name: factors(sizes[path], self.weights[name]) for name, path in paths if path in sizes}
+
     def function(self, rows: int | None, times: int | None) -> Callable[..., Any]:
         """Return the function of B rows of T tokens each; None is any number, for one of the two."""
         shape = [rows, times]
@@ -153,8 +155,8 @@ class _Graph:
         biases = {"past_bias": [rows, 1, 1, None], "own_bias": [1, 1, times, times]}
         if self._model.window is not None:
             biases |= {"window_past_bias": [rows, 1, times, None], "window_own_bias": [1, 1, times, times]}
-        names = [name for pair in cache_names(self._num_layers) for name in pair]
-        past = dict.fromkeys(names, [rows, self._num_groups, None, self._head_dim])
+        names = [name for pair in cache_names(self.num_layers) for name in pair]
+        past = dict.fromkeys(names, [rows, self.num_groups, None, self.head_dim])
         matrices = {name: values.shape for name, values in self.weights.items()}
         for name, size in {**biases, **past, **matrices}.items():
             specs[name] = tf.TensorSpec(size, tf.float32, name=name)
@@ -163,23 +165,34 @@ class _Graph:
     def _step(
         self, *, token_ids: tf.Tensor, positions: tf.Tensor, wanted: tf.Tensor, **inputs: tf.Tensor
     ) -> dict[str, tf.Tensor]:
-        past = [tuple(inputs[name] for name in pair) for pair in cache_names(self._num_layers)]
+        past = [tuple(inputs[name] for name in pair) for pair in cache_names(self.num_layers)]
         biases = {
             kind: (inputs[f"{kind}past_bias"], inputs[f"{kind}own_bias"])
             for kind in ("", "window_")
             if f"{kind}past_bias" in inputs
         }
+        logits, read = self.read(token_ids, positions, past, biases[""], biases.get("window_"), wanted, inputs)
+        return {"logits": logits, "keys_values": tf.concat([x for pair in read for x in pair], 0)}
+
+    def read(
+        self,
+        token_ids: tf.Tensor,
+        positions: tf.Tensor,
+        past: Sequence[tuple[tf.Tensor, tf.Tensor]],
+        biases: tuple[tf.Tensor, tf.Tensor],
+        window_biases: tuple[tf.Tensor, tf.Tensor] | None,
+        wanted: tf.Tensor,
+        matrices: Mapping[str, tf.Tensor],
+    ) -> tuple[tf.Tensor, list[tuple[tf.Tensor, tf.Tensor]]]:
+        """Read tokens with the matrices of the inputs; return the wanted logits, and the keys and values of layers."""
         used = [
-            (variable, inputs[name] if _is_table(variable) else tf.transpose(inputs[name]))
+            (variable, matrices[name] if _is_table(variable) else tf.transpose(matrices[name]))
             for name, variable in self._matrices.items()
         ]
         with keras.StatelessScope(state_mapping=used):
-            x, read = self._model.read_biased(token_ids, positions, past, biases[""], biases.get("window_"))
+            x, read = self._model.read_biased(token_ids, positions, past, biases, window_biases)
             x = tf.gather(tf.reshape(x, [-1, x.shape[-1]]), wanted)
-            return {
-                "logits": self._model.row_logits(x),
-                "keys_values": tf.concat([x for pair in read for x in pair], 0),
-            }
+            return self._model.row_logits(x), read
 
 
 def _is_table(variable: keras.Variable) -> bool:
@@ -202,16 +215,23 @@ def _description(model: Decoder, language: Language, precision: str) -> dict[str
 
 
 def _files(language: Language) -> dict[str, bytes]:
-    """Return the tokenizer as a file of the `tokenizers` package, without special tokens: prompts are plain text.
+    """Return the tokenizer, without special tokens: prompts are plain text.
 
     Other tokenizers than byte-level BPE have none; the server then tokenizes with the SavedModel.
     """
     if not isinstance(language, ByteBpe):
         return {}
+    return {TOKENIZER: json.dumps(tokenizer_json(language), ensure_ascii=False).encode()}
+
+
+def tokenizer_json(language: ByteBpe, *, special_tokens: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a tokenizer as the content of a file of the `tokenizers` package."""
     known = language.fitted_vocabulary
     ids = {token: number for number, token in enumerate(known.tokens)}
     tokenizer = Tokenizer(models.BPE(ids, list(known.merges), ignore_merges=known.has_whole_pieces))
+    tokenizer.add_special_tokens(list(special_tokens))
     tokenizer.add_tokens([AddedToken(token, normalized=False) for token in known.text_tokens])
     content = {**json.loads(tokenizer.to_str()), "pre_tokenizer": pre_tokenizer(language.pattern)}
     content["normalizer"] = {"type": "NFC"} if language.normalization == "nfc" else None
-    return {TOKENIZER: json.dumps(content, ensure_ascii=False).encode()}
+    content["decoder"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    return content

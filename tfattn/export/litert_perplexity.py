@@ -95,14 +95,14 @@ def _recording(layer: Projection, add: Callable[[str, Any], None]) -> Callable[.
 def file_perplexity(path: Path, texts: Sequence[np.ndarray]) -> float:
     """Compute the perplexity of a LiteRT file of a decoder."""
     model = LiteRtModel(path)
+    return _perplexity([token_logits(model, ids) for ids in texts], texts)
+
+
+def token_logits(model: LiteRtModel, ids: np.ndarray) -> np.ndarray:
+    """Return the logits (T, V) after each of the T tokens of a text."""
     num_groups, head_dim = model.description["num_groups"], model.description["head_dim"]
     names = [name for pair in cache_names(model.description["num_layers"]) for name in pair]
     past = dict.fromkeys(names, np.zeros((1, num_groups, 1, head_dim), np.float32))
-    return _perplexity([_logits(model, ids, past) for ids in texts], texts)
-
-
-def _logits(model: LiteRtModel, ids: np.ndarray, past: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the logits (T, V) after each token of a text."""
     positions = np.arange(len(ids), dtype=np.int32)
     inputs: dict[str, Any] = {"token_ids": ids[None], "positions": positions[None], "wanted": positions, **past}
     distances = positions[:, None] - positions

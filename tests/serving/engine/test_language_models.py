@@ -1,5 +1,8 @@
 """The engine of a language model: chosen by its files, with the SavedModel for files that cannot be used."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tfattn.errors import ServingError
@@ -13,7 +16,7 @@ SAVED = object()
 
 
 def opened(folder, engine):
-    return open_language_model(folder, engine=engine, saved_model=lambda: SAVED, max_threads=1)
+    return open_language_model(folder, engine=engine, saved_model=lambda: SAVED, num_threads=1)
 
 
 def described(content, **changes):
@@ -79,3 +82,8 @@ def test_the_file_of_another_model_is_refused(damaged, capsys):
 def test_a_damaged_file_without_a_saved_model_is_an_error(damaged):
     with pytest.raises(ServingError, match="truncated or damaged"):
         opened(damaged(lambda content: content[:-100], has_saved_model=False), "auto")
+
+
+def test_texts_are_generated_without_tensorflow():
+    program = "import sys, tfattn.serving.client.generate; assert 'tensorflow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)

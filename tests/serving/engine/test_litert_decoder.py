@@ -107,7 +107,7 @@ def test_fewer_threads_are_used_where_they_are_faster(litert_version, monkeypatc
         return opened(self, path, num_threads)
 
     monkeypatch.setattr(LiteRtDecoder, "_opened", noted)
-    assert LiteRtDecoder(litert_version, max_threads=4).num_threads == 2
+    assert LiteRtDecoder(litert_version, num_threads=4, fewer_threads=True).num_threads == 2
 
 
 def test_random_numbers_are_those_of_the_graph():

@@ -69,7 +69,7 @@ def _scheduler(model: str, folder: Path, engine: Engine) -> Scheduler:
 
     with console.step(f"loading {path}"):
         threads = len(os.sched_getaffinity(0))
-        return Scheduler(open_language_model(path, engine=engine, saved_model=saved_model, max_threads=threads))
+        return Scheduler(open_language_model(path, engine=engine, saved_model=saved_model, num_threads=threads))
 
 
 def _request(prompt: Prompt, settings: Mapping[str, Any]) -> Request:

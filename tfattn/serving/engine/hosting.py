@@ -77,7 +77,8 @@ def host(
             has_texts = writes_texts(folder)
             options = {"allow_operations": allow_operations, "operation_threads": threads if has_texts else 1}
             saved_model = functools.partial(SavedModel, folder, **options)
-            open_texts = functools.partial(open_language_model, folder, engine=engine, max_threads=threads)
+            chosen = {"engine": engine, "num_threads": threads, "fewer_threads": True}
+            open_texts = functools.partial(open_language_model, folder, **chosen)
             if not has_texts:
                 model = background.submit(open_engine, folder, engine, **options).result()
             elif decoder_file.is_alone(folder):  # clients can call no signatures, only request texts

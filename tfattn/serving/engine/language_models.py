@@ -12,7 +12,12 @@ from tfattn.serving.generation.description import TOKENIZE, LanguageModel
 
 
 def open_language_model(
-    folder: Path, *, engine: Engine, saved_model: Callable[[], LanguageModel], max_threads: int
+    folder: Path,
+    *,
+    engine: Engine,
+    saved_model: Callable[[], LanguageModel],
+    num_threads: int,
+    fewer_threads: bool = False,
 ) -> LanguageModel:
     """Load the language model of a version.
 
@@ -20,7 +25,7 @@ def open_language_model(
         folder: the version's folder.
         engine: "auto" uses LiteRT if the version has a LiteRT file that can be used, else TensorFlow.
         saved_model: loads the SavedModel; called only if it is needed.
-        max_threads: see `LiteRtDecoder`.
+        num_threads, fewer_threads: see `LiteRtDecoder`.
 
     Raises:
         ServingError: the chosen engine cannot load the model.
@@ -29,7 +34,8 @@ def open_language_model(
     if engine == "tensorflow" or (engine == "auto" and decoder_file.find(folder) is None):
         return saved_model()
     try:
-        return LiteRtDecoder(folder, max_threads=max_threads, tokenize=_tokenizing(saved_model, has_saved_model))
+        options = {"num_threads": num_threads, "fewer_threads": fewer_threads}
+        return LiteRtDecoder(folder, **options, tokenize=_tokenizing(saved_model, has_saved_model))
     except ServingError as error:
         if engine == "litert" or not has_saved_model:
             raise

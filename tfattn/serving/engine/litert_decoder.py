@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from tfattn.errors import ServingError
 from tfattn.litert import model_file
 from tfattn.litert.decoder_file import DECODE, READ, TOKENIZER, cache_names, find
 from tfattn.serving.api.failure import invalid
-from tfattn.serving.api.signature import Signature
 from tfattn.serving.engine.litert_cache import LiteRtCache
 from tfattn.serving.generation.description import PREFILL, PROMPT_LOGPROBS, TOKENIZE
 from tfattn.serving.generation.kv_cache import MIN_CAPACITY, Layout
@@ -36,14 +35,15 @@ class LiteRtDecoder:
 
     Args:
         folder: the version's folder, with a LiteRT file of the decoder.
-        max_threads: the most threads of a step. The number is halved while this makes steps faster, which is measured:
-            threads wait for each other without sleeping, so that they hardly help if other programs use the processors.
+        num_threads: the threads of a step.
+        fewer_threads: whether to halve the number while this makes steps faster, which is measured when the file is
+            opened. Threads wait for each other without sleeping, and hardly help if other programs use the processors.
         tokenize: computes the signature `tokenize`; needed only for models whose LiteRT file has no tokenizer.
 
     Attributes:
         folder: the version's folder.
         precision: of the weights.
-        num_threads: the threads of a step.
+        num_threads: the threads of a step, measured or as given.
         signatures: empty, because clients can request texts only.
         max_step_tokens, max_chunk, scores_prompts: see `LanguageModel`.
 
@@ -55,9 +55,11 @@ class LiteRtDecoder:
     max_step_tokens = 1
     max_chunk = 128
     scores_prompts = True
-    signatures: Mapping[str, Signature] = {}
+    signatures: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, folder: Path, *, max_threads: int = 1, tokenize: Tokenize | None = None):
+    def __init__(
+        self, folder: Path, *, num_threads: int = 1, fewer_threads: bool = False, tokenize: Tokenize | None = None
+    ):
         self.folder = Path(folder)
         path = find(self.folder)
         if path is None:
@@ -81,7 +83,10 @@ class LiteRtDecoder:
                 remedy="Use it next to its SavedModel, which tokenizes.",
             )
         self._lock = threading.Lock()
-        self._open(path, max_threads)
+        self.num_threads = num_threads
+        self._graphs = self._opened(path, num_threads)
+        if fewer_threads:
+            self._choose_threads(path)
 
     @staticmethod
     def new_cache(layout: Layout, *, rows: int = 1, capacity: int = MIN_CAPACITY) -> LiteRtCache:
@@ -110,10 +115,9 @@ class LiteRtDecoder:
             sampled = sample(logits, inputs, suppressed_ids=self._sizes["suppressed_ids"], outputs=outputs)
             return {**sampled, "keys_values": keys_values}
 
-    def _open(self, path: Path, max_threads: int) -> None:
-        """Open the file with the number of threads that makes steps fastest."""
-        self._graphs, self.num_threads = self._opened(path, max_threads), max_threads
-        seconds = self._step_seconds() if max_threads > 1 else 0.0
+    def _choose_threads(self, path: Path) -> None:
+        """Open the file with fewer threads while this makes steps faster."""
+        seconds = self._step_seconds() if self.num_threads > 1 else 0.0
         while self.num_threads > 1:
             before, before_seconds = self._graphs, seconds
             self._graphs = self._opened(path, self.num_threads // 2)
