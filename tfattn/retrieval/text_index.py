@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -163,7 +163,7 @@ class TextIndex:
                 for numbers, of_query in zip(found.tolist(), scores.tolist(), strict=True)
             ]
 
-    def _hit(self, file, number: int, score: float) -> Hit:
+    def _hit(self, file: BinaryIO, number: int, score: float) -> Hit:
         file.seek(self._offsets[number])
         row = json.loads(file.readline())
         return Hit(row["id"], score, row["text"])
