@@ -26,23 +26,27 @@ ROWS = [{"anchor": "a", "positive": "b c", "row": "x:1"}, {"anchor": "d", "posit
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory):
-    """The exports `one` and `other`, of different weights."""
+    """The export `one`, and `other`, which differs in its vocabulary."""
     folder = tmp_path_factory.mktemp("search")
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in WORDS))
-    for seed, name in enumerate(["one", "other"]):
-        keras.utils.set_random_seed(seed)
-        sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 16, "max_sequence_length": 16}
-        model = Bert(vocabulary_size=len(WORDS), initializer_range=0.7, **sizes)
-        facts = {"columns": ["anchor", "positive"], "prompts": {"anchor": "q : "}}
-        task = Embedding(model=model, targets={"scored": False}, examples=facts)
-        tokenizer = WordPiece(vocabulary=str(folder / "vocab.txt"), max_length=16)
-        tokenizer.fit([])
-        served = Embedder(TrainedEnsemble([(tokenizer, task)]))
-        texts = [{"text": text} for text in ["q : a", "e"]]
-        vectors = TrainedEnsemble([(tokenizer, task)]).predict(texts)["embedding"]
-        expected = {"embedding": np.stack([vectors, vectors], axis=1)}
-        section = Export(folder=str(folder / "saved_models"), version="next")
-        export(served, name=name, section=section, rows=ROWS, expected=expected, config=f"name: {name}\n")
+    keras.utils.set_random_seed(1)
+    sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 16, "max_sequence_length": 16}
+    model = Bert(vocabulary_size=len(WORDS), initializer_range=0.7, **sizes)
+    facts = {"columns": ["anchor", "positive"], "prompts": {"anchor": "q : "}}
+    task = Embedding(model=model, targets={"scored": False}, examples=facts)
+    tokenizer = WordPiece(vocabulary=str(folder / "vocab.txt"), max_length=16)
+    tokenizer.fit([])
+    ensemble = TrainedEnsemble([(tokenizer, task)])
+    vectors = ensemble.predict([{"text": "q : a"}, {"text": "e"}])["embedding"]
+    expected = {"embedding": np.stack([vectors, vectors], axis=1)}
+    section = Export(folder=str(folder / "saved_models"), version="next")
+    version = export(
+        Embedder(ensemble), name="one", section=section, rows=ROWS, expected=expected, config="name: one\n"
+    )
+    other = shutil.copytree(version, folder / "saved_models" / "other" / version.name)
+    with open(other / "assets" / "vocab.txt", "a") as file:
+        file.write("more\n")
+    files.write_manifest(other, model="other", made_of="")
     return folder / "saved_models"
 
 
