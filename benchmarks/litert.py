@@ -119,7 +119,6 @@ def onnx_engines(folder: Path):
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = threads
             session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-            engines[f"onnxruntime {precision}, {threads} thread{'s' * (threads > 1)}"] = lambda batch, session=session: (
-                session.run(None, batch)
-            )
+            name = f"onnxruntime {precision}, {threads} thread{'s' * (threads > 1)}"
+            engines[name] = lambda batch, session=session: session.run(None, batch)
     return engines
