@@ -1,8 +1,11 @@
-"""A MiniLM classifier computed by TensorFlow and by LiteRT: the latency of small requests.
+"""A MiniLM classifier computed by TensorFlow, LiteRT and onnxruntime: the latency of small requests.
 
 The weights are random: the time does not depend on them. The accuracy of int8 weights is measured by each export.
+onnxruntime is measured if it is installed with onnx and tf2onnx; its int8 weights are those of its own quantizer
+(quantize_dynamic, a scale for each channel).
 """
 
+import importlib.util
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +33,7 @@ def main() -> Iterator[Table]:
     """Measure each request with both engines."""
     keras.config.set_dtype_policy("float32")
     with tempfile.TemporaryDirectory() as folder:
-        engines = {**tensorflow_engines(), **litert_engines(Path(folder))}
+        engines = {**tensorflow_engines(), **litert_engines(Path(folder)), **onnx_engines(Path(folder))}
         rows = []
         for texts, tokens in REQUESTS:
             ids = np.random.default_rng(0).integers(1000, VOCABULARY, (texts, tokens)).astype(np.int32)
@@ -40,7 +43,7 @@ def main() -> Iterator[Table]:
             best = min(seconds["TensorFlow float32"], seconds["TensorFlow bfloat16"])
             for name, value in seconds.items():
                 rows.append([f"{texts} x {tokens}", name, f"{1000 * value:.2f}", f"{best / value:.2f}"])
-        sizes = {path.stem: path.stat().st_size / 1e6 for path in Path(folder).glob("*.tflite")}
+        sizes = {path.name: path.stat().st_size / 1e6 for path in Path(folder).glob("*.*")}
     yield Table(
         title="MiniLM classifier, small requests",
         columns=["texts x tokens", "engine", "ms", "speed-up"],
@@ -94,4 +97,28 @@ def litert_engines(folder: Path):
             engines[f"LiteRT {precision}, {threads} thread{'s' * (threads > 1)}"] = lambda batch, model=model: (
                 model.run("serving_default", batch)
             )
+    return engines
+
+
+def onnx_engines(folder: Path):
+    if None in [importlib.util.find_spec(name) for name in ("onnx", "onnxruntime", "tf2onnx")]:
+        return {}
+    import onnx
+    import onnxruntime
+    import tf2onnx
+    from onnxruntime.quantization import quantize_dynamic
+
+    specs = [tf.TensorSpec([None, None], tf.int32, name=name) for name in INPUTS]
+    model, _ = tf2onnx.convert.from_function(logits(classifier()), input_signature=specs, opset=17)
+    paths = {precision: folder / f"{precision}.onnx" for precision in ("float32", "int8")}
+    onnx.save(model, paths["float32"])
+    quantize_dynamic(paths["float32"], paths["int8"], per_channel=True)
+    engines = {}
+    for precision, path in paths.items():
+        for threads in (1, 2):
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = threads
+            session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            name = f"onnxruntime {precision}, {threads} thread{'s' * (threads > 1)}"
+            engines[name] = lambda batch, session=session: session.run(None, batch)
     return engines
