@@ -3,8 +3,8 @@
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-# One process more than cores, as tests wait for servers, processes and disks. The JAX tests run while others wait.
-PARALLEL := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+# One process per core. The JAX tests run while other tests wait for servers.
+PARALLEL := --numprocesses $(shell nproc) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 # Groups of folders: those that read files and published weights, those that run exports and servers, and those that
 # share finished pipelines. Each group has its own processes, because memory grows with every test.
 READING := $(addprefix tests/,litert preprocessing pretrained recipes runs samples sharing tasks trained vectors)
