@@ -76,8 +76,14 @@ def test_streams_next_to_calls_do_not_change(tmp_path):
 def test_text_without_a_call_is_the_same_as_without_tools(scheduler):
     for seed in range(5):
         asked = {"prompts": SAID, "seed": seed, "max_tokens": 100, "stop": ("a",), "logprobs": 1}
-        plain = list(scheduler.generate(Request(**asked)))
-        assert list(scheduler.generate(Request(**asked, guided=field(WEATHER, trigger=TAG)))) == plain
+        answers = [
+            list(scheduler.generate(Request(**asked, guided=guided))) for guided in ({}, field(WEATHER, trigger=TAG))
+        ]
+        plain, free = (
+            (joined(chunks), [token for chunk in chunks for token in chunk.tokens], chunks[-1].finish_reason)
+            for chunks in answers
+        )
+        assert free == plain and plain[1]
 
 
 def scripted(tmp_path, text, **settings):
