@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from tfattn.export.servable_model import Columns, Comparison
 from tfattn.export.servable_row_model import Outputs, ServableRowModel
-from tfattn.export.text_inputs import TextInputs
-from tfattn.features import EMBEDDING
+from tfattn.export.text_inputs import TextInputs, count_tokens
+from tfattn.features import EMBEDDING, NUM_TOKENS
 from tfattn.tasks.embedding import CORRELATIONS
 from tfattn.tasks.retrieval_metrics import RETRIEVAL_METRICS
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -82,7 +82,7 @@ class VectorOutputs(Outputs):
 class Embedder(ServableRowModel):
     """An export that returns the vector of a text; see TextInputs for `features` and `tokens`.
 
-        serving_default   text (B,) string -> embedding (B, D) float32, truncated (B,) bool
+        serving_default   text (B,) string -> embedding (B, D) float32, num_tokens (B,) int32, truncated (B,) bool
 
     A text is read as it is: callers add the prompt of a query or a document, which the card lists.
 
@@ -99,6 +99,11 @@ class Embedder(ServableRowModel):
     def signatures(self) -> dict[str, Any]:
         answer = tf.function(self._answer, input_signature=self.input_side.specs, autograph=False)
         return {"serving_default": answer, **self.input_side.signatures(self), **self.attention_signatures()}
+
+    def _answer(self, *texts: tf.Tensor) -> dict[str, tf.Tensor]:
+        features, notes = self.input_side.read(texts)
+        num_rows = tf.size(texts[0])
+        return {**self.predict(features, num_rows), NUM_TOKENS: count_tokens(features[0], num_rows), **notes}
 
     def warm_up(self, rows: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Columns]]:
         batches = self.input_side.warm_up(rows)
