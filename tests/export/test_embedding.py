@@ -49,7 +49,7 @@ def test_contract(ensemble, tmp_path):
     expected = predicted(ensemble)
     assert expected["embedding"].shape == (3, 2, 6)
     outputs = check_servable_model(Embedder, ensemble, ROWS, folder=tmp_path, expected=expected, litert=True)
-    assert set(outputs) == {"embedding", "truncated"} and outputs["embedding"].dtype == np.float32
+    assert set(outputs) == {"embedding", "num_tokens", "truncated"} and outputs["embedding"].dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(outputs["embedding"], axis=1), 1, rtol=1e-5)
 
 

@@ -74,6 +74,8 @@ def test_the_contract_of_tasks(batch, tmp_path):
 
 def test_terms_are_those_of_the_papers(batch):
     task = make()
+    for part in (task.student, task._teacher()):  # predictions that differ by more than rounding
+        part.head.set_weights([20 * weight for weight in part.head.get_weights()])
     terms = {name: numpy(term) for name, term in task.loss_terms(task(batch), batch).items()}
     student, teacher = read(task.student, batch), read(task._teacher(), batch)
     own = numpy(task.student.loss_terms(task.student(batch), batch)["cross_entropy"])

@@ -138,6 +138,7 @@ APART = (
     "multiple_choice",
     "preference_optimization",
     "question_answering",
+    "ranking",
     "token_classification",
     "word2vec",
 )
