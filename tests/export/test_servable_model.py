@@ -78,6 +78,7 @@ APART = {
     "multiple_choice": "multiple_choice",
     "preference_optimization": "generation",
     "question_answering": "question_answering",
+    "ranking": "ranking",
     "token_classification": "tagging",
     "word2vec": "word_vectors",
 }

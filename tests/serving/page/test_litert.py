@@ -81,7 +81,7 @@ def test_metadata_are_read(page, exported):
 def test_a_server_without_the_runtime_names_the_command(page):
     page.call("Network.setBlockedURLs", urls=["*/litertjs/*"])
     page.call("Page.reload")
-    page.wait("document.body.ariaBusy === 'false' && !document.querySelector('#failure').hidden")
+    page.wait("document.body?.ariaBusy === 'false' && document.querySelector('#failure')?.hidden === false")
     assert "npm install @litertjs/core" in page.text("#failure-message")
 
 
