@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.data.examples.test_chat_examples import TOKENS
+from tests.data.examples.conftest import TOKENS
 from tfattn.preprocessing.byte_bpe import ByteBpe
 
 PIPELINE = {

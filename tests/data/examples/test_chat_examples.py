@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.data.examples.conftest import TOKENS
 from tfattn.data.batching import Batching
 from tfattn.data.examples.chat_examples import ChatExamples
 from tfattn.data.examples.examples import Randomness
@@ -21,23 +22,13 @@ from tfattn.preprocessing.byte_bpe import ByteBpe
 from tfattn.preprocessing.whole_tokens import CharacterTokens
 from tfattn.tasks.language_modeling import LanguageModeling
 
-TOKENS = ("<|im_start|>", "<|im_end|>")
 PAIRS = [Row({"prompt": "1+1?", "answer": "2"}, "a.jsonl:1"), Row({"prompt": "Hi", "answer": "Hello!"}, "a.jsonl:2")]
 SPLITS = ("train", "validation")
 CHAT = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("vocabulary")
-    learning = ByteBpe(vocabulary_size=280, special_tokens=TOKENS)
-    learning.fit([{"text": "user assistant Hello! Hello! user assistant"}])
-    learning.save(folder)
-    return folder
-
-
-def tokenizer(folder, **options):
-    made = ByteBpe(vocabulary=str(folder), special_tokens=TOKENS, **options)
+def tokenizer(chat_vocabulary, **options):
+    made = ByteBpe(vocabulary=str(chat_vocabulary), special_tokens=TOKENS, **options)
     made.fit([])
     return made
 
@@ -52,10 +43,10 @@ def alone(rows, preprocessor, **options):
     return made(rows, preprocessor, packing=False, **options)
 
 
-def chat_data(folder, source):
+def chat_data(chat_vocabulary, source):
     return Data(
         source=source,
-        preprocessing=ByteBpe(vocabulary=str(folder), special_tokens=TOKENS),
+        preprocessing=ByteBpe(vocabulary=str(chat_vocabulary), special_tokens=TOKENS),
         batching=Batching(batch_size=4),
         split=Split(validation=0.25),
         targets=Target(),
@@ -73,8 +64,8 @@ def names(ids, preprocessor):
     return "".join(preprocessor.tokens[number] for number in ids).replace("Ċ", "\n").replace("Ġ", " ")
 
 
-def test_answers_and_their_ends_are_targets(folder):
-    preprocessor = tokenizer(folder)
+def test_answers_and_their_ends_are_targets(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary)
     for row, values in zip(PAIRS, alone(PAIRS, preprocessor), strict=True):
         is_told = values["loss_mask"].astype(bool)
         prompt, answer = row.fields["prompt"], row.fields["answer"]
@@ -83,8 +74,8 @@ def test_answers_and_their_ends_are_targets(folder):
         assert names(values["input_ids"], preprocessor) == text
 
 
-def test_all_formats_are_the_same_chat(folder):
-    preprocessor = tokenizer(folder)
+def test_all_formats_are_the_same_chat(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary)
     expected = alone(PAIRS, preprocessor)[1]
     sharegpt = [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello!"}]
     alpaca = [{"instruction": "Hi", "input": text, "output": "Hello!"} for text in ("", " ")]
@@ -95,8 +86,8 @@ def test_all_formats_are_the_same_chat(folder):
     assert names(found["input_ids"], preprocessor).startswith("<|im_start|>user\nHi\n\nAnn<|im_end|>")
 
 
-def test_several_chats_share_a_sequence_and_are_separated(folder):
-    preprocessor = tokenizer(folder)
+def test_several_chats_share_a_sequence_and_are_separated(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary)
     apart = alone(PAIRS * 9, preprocessor)
     together = made(PAIRS * 9, preprocessor)
     assert len(together) < len(apart)
@@ -110,8 +101,8 @@ def test_several_chats_share_a_sequence_and_are_separated(folder):
     assert sorted(found) == sorted(expected)
 
 
-def test_packed_chats_have_the_losses_of_separate_chats(folder):
-    preprocessor = tokenizer(folder)
+def test_packed_chats_have_the_losses_of_separate_chats(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary)
     sizes = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "intermediate_dim": 8, "dropout": 0.0}
     model = Gpt(vocabulary_size=len(preprocessor.tokens), max_sequence_length=preprocessor.max_length, **sizes)
     task = LanguageModeling(model=model, preprocessor=preprocessor)
@@ -128,28 +119,28 @@ def test_packed_chats_have_the_losses_of_separate_chats(folder):
         np.testing.assert_allclose(value, sum(sums[name] for sums in separate), rtol=1e-5)
 
 
-def test_a_too_long_chat_is_cut_and_reported(folder):
-    preprocessor = tokenizer(folder, max_length=12)
-    lengths = [len(values["input_ids"]) for values in alone(PAIRS, tokenizer(folder))]
+def test_a_too_long_chat_is_cut_and_reported(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary, max_length=12)
+    lengths = [len(values["input_ids"]) for values in alone(PAIRS, tokenizer(chat_vocabulary))]
     assert [len(values["input_ids"]) for values in alone(PAIRS, preprocessor)] == [min(13, one) for one in lengths]
     is_cut = ChatExamples().truncated(PAIRS, preprocessor)
     assert is_cut.tolist() == [one > 13 for one in lengths] and is_cut.any()
 
 
 @pytest.mark.parametrize("wrong", [[], {}, [1], [{"from": "gpt"}], [{"role": "user"}], "Hi"])
-def test_an_invalid_chat_is_refused_with_its_location(folder, wrong):
+def test_an_invalid_chat_is_refused_with_its_location(chat_vocabulary, wrong):
     with pytest.raises(DataError, match=r"a\.jsonl:3: the value of `messages` is no chat: expected a list such as"):
-        made([Row({"messages": wrong}, "a.jsonl:3")], tokenizer(folder))
+        made([Row({"messages": wrong}, "a.jsonl:3")], tokenizer(chat_vocabulary))
 
 
 @pytest.mark.parametrize("keys", [("role", "content"), ("from", "value")])
-def test_an_unknown_role_is_refused(folder, keys):
+def test_an_unknown_role_is_refused(chat_vocabulary, keys):
     wrong = [dict(zip(keys, ("tool", "{}"), strict=True))]
     expected = (
         r"a\.jsonl:3: a message has an unknown role: expected system, user, human, assistant, gpt, received 'tool'"
     )
     with pytest.raises(DataError, match=expected):
-        made([Row({"messages": wrong}, "a.jsonl:3")], tokenizer(folder))
+        made([Row({"messages": wrong}, "a.jsonl:3")], tokenizer(chat_vocabulary))
 
 
 @pytest.mark.parametrize("given", ["prompt", "messages prompt answer", "instruction answer", "conversations"])
@@ -158,18 +149,18 @@ def test_an_unclear_format_is_refused(given):
         ChatExamples().choose_roles(given.split())
 
 
-def test_alpaca_rows_without_input_are_kept(folder, tmp_path):
+def test_alpaca_rows_without_input_are_kept(chat_vocabulary, tmp_path):
     rows = [{"instruction": f"{number}?", "input": "", "output": "Hello!"} for number in range(8)]
     (tmp_path / "alpaca.jsonl").write_text("\n".join(map(json.dumps, rows)))
     fields = {name: name for name in rows[0]}
-    data = chat_data(folder, JsonLinesFile(path=str(tmp_path / "alpaca.jsonl"), fields=fields))
+    data = chat_data(chat_vocabulary, JsonLinesFile(path=str(tmp_path / "alpaca.jsonl"), fields=fields))
     assert data.needed_roles("source") == ("instruction", "output")
     prepare(data, tmp_path / "prepared", seed=3)
     splits = [Reader(tmp_path / "prepared", s, batching=data.batching, seed=3, shuffle=False) for s in SPLITS]
     assert sum(reader.num_records for reader in splits) == 8
 
 
-def test_other_vocabularies_are_refused(folder):
+def test_other_vocabularies_are_refused(chat_vocabulary):
     for other in (CharacterTokens(), ByteBpe()):
         with pytest.raises(ConfigError, match="expected byte_bpe or piece_bpe with a vocabulary that is `pretrained`"):
             ChatExamples().require(other)
@@ -199,10 +190,10 @@ def test_chats_have_the_format_of_the_published_weights():
         ChatExamples().features(PAIRS[0], preprocessor, Target())
 
 
-def test_chats_of_a_file_are_prepared(folder, tmp_path):
+def test_chats_of_a_file_are_prepared(chat_vocabulary, tmp_path):
     lines = [json.dumps({"chat": [*CHAT, {"role": "user", "content": f"{number}?"}]}) for number in range(8)]
     (tmp_path / "chats.jsonl").write_text("\n".join(lines))
-    data = chat_data(folder, JsonLinesFile(path=str(tmp_path / "chats.jsonl"), fields={"messages": "chat"}))
+    data = chat_data(chat_vocabulary, JsonLinesFile(path=str(tmp_path / "chats.jsonl"), fields={"messages": "chat"}))
     prepare(data, tmp_path / "prepared", seed=3)
     assert data.needed_roles("source") == ("messages",)
     (batch,) = Reader(tmp_path / "prepared", "validation", batching=data.batching, seed=3, shuffle=False).dataset(0)

@@ -3,24 +3,14 @@
 import numpy as np
 import pytest
 
-from tests.data.examples.test_chat_examples import TOKENS, names, tokenizer
+from tests.data.examples.test_chat_examples import names, tokenizer
 from tfattn.data.examples.examples import Randomness
 from tfattn.data.examples.preference_pairs import PreferencePairs
 from tfattn.data.examples.targets import Target
 from tfattn.errors import ConfigError, DataError
 from tfattn.formats.source import Row
-from tfattn.preprocessing.byte_bpe import ByteBpe
 
 PAIR = {"prompt": "Hi", "chosen": "Hello!", "rejected": "No."}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("vocabulary")
-    learning = ByteBpe(vocabulary_size=280, special_tokens=TOKENS)
-    learning.fit([{"text": "user assistant Hello! Hello! user assistant"}])
-    learning.save(folder)
-    return folder
 
 
 def made(rows, preprocessor):
@@ -32,8 +22,8 @@ def message(role, content):
     return {"role": role, "content": content}
 
 
-def test_targets_are_the_answers(folder):
-    preprocessor = tokenizer(folder)
+def test_targets_are_the_answers(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary)
     (values,) = made([Row(PAIR, "a.jsonl:1")], preprocessor)
     for ids, is_answer, answer in zip(values["input_ids"], values["loss_mask"], ("Hello!", "No."), strict=True):
         text = f"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n{answer}<|im_end|>\n"
@@ -41,8 +31,8 @@ def test_targets_are_the_answers(folder):
         assert names(np.array(ids)[np.array(is_answer) > 0], preprocessor) == f"{answer}<|im_end|>"
 
 
-def test_messages_equal_texts_and_shared_answers_are_no_targets(folder):
-    preprocessor = tokenizer(folder)
+def test_messages_equal_texts_and_shared_answers_are_no_targets(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary)
     (expected,) = made([Row(PAIR, "a.jsonl:1")], preprocessor)
     hi, hello, no = message("user", "Hi"), message("assistant", "Hello!"), message("assistant", "No.")
     for fields in (
@@ -57,8 +47,8 @@ def test_messages_equal_texts_and_shared_answers_are_no_targets(folder):
         assert names(np.array(ids)[np.array(is_answer) > 0], preprocessor) == f"{answer}<|im_end|>"
 
 
-def test_pairs_without_a_difference_are_excluded(folder):
-    preprocessor = tokenizer(folder, max_length=16)
+def test_pairs_without_a_difference_are_excluded(chat_vocabulary):
+    preprocessor = tokenizer(chat_vocabulary, max_length=16)
     same, cut = {**PAIR, "rejected": "Hello!"}, {**PAIR, "prompt": "user " * 20}
     rows = [Row(fields, "a.jsonl:1") for fields in (PAIR, same, cut)]
     assert PreferencePairs().excluded(rows, preprocessor).tolist() == [False, True, True]
@@ -79,9 +69,9 @@ def test_pairs_without_a_difference_are_excluded(folder):
         ({**PAIR, "rejected": [message("tool", "a")]}, "a message has an unknown role"),
     ],
 )
-def test_an_invalid_pair_is_refused_with_its_location(folder, fields, what):
+def test_an_invalid_pair_is_refused_with_its_location(chat_vocabulary, fields, what):
     with pytest.raises(DataError, match=rf"a\.jsonl:3: {what}"):
-        made([Row(fields, "a.jsonl:3")], tokenizer(folder))
+        made([Row(fields, "a.jsonl:3")], tokenizer(chat_vocabulary))
 
 
 def test_two_answers_are_required():
