@@ -50,6 +50,7 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "modern_bert": "tfattn.models.modern_bert:ModernBert",
         "rnn_encoder_decoder": "tfattn.models.rnn_encoder_decoder:RnnEncoderDecoder",
         "skip_gram": "tfattn.models.word_vectors:SkipGram",
+        "tab_m": "tfattn.models.tab_m:TabM",
         "transformer": "tfattn.models.transformer:Transformer",
         "vit": "tfattn.models.vit:Vit",
     },

@@ -59,7 +59,7 @@ IMAGES = "images"  # (B, Y, X, 3) float32, RGB from 0 to 1
 
 # Encoder outputs.
 SEQUENCE_OUTPUT = "sequence_output"  # (B, T, D)
-POOLED_OUTPUT = "pooled_output"  # (B, D)
+POOLED_OUTPUT = "pooled_output"  # (B, D); (B, K, D) of an ensemble of K members in one model
 HIDDEN_STATES = "hidden_states"  # of the embeddings and each block, (B, T, D) each; the last is `sequence_output`
 ESSENTIAL_FEATURES = "essential_features"  # (B, E) float32
 COLUMN_ATTENTION = "column_attention"  # (B, N + M) float32, the attention of [CLS] to each column; sums to 1
@@ -68,7 +68,7 @@ COLUMN_ATTENTION = "column_attention"  # (B, N + M) float32, the attention of [C
 CHOICE_MASK = "choice_mask"  # (B, N) bool, False at padding
 
 # Cached outputs of a frozen encoder.
-ENCODED = "encoded"  # (B, D); (B, N, D) for lists of texts
+ENCODED = "encoded"  # (B, D); (B, N, D) for lists of texts; (B, K, D) of K members
 
 # Text embeddings, N texts in each row: the anchor, the positive text, and hard negatives.
 SECOND_ENCODED = "second_encoded"  # (B, N, D), `encoded` with another dropout
@@ -81,6 +81,7 @@ NUM_TOKENS = "num_tokens"  # (B,) int32, special tokens included
 
 # Outputs and targets of tasks.
 LOGITS = "logits"  # (B, C), or (B, T, V) for a decoder
+MEMBER_LOGITS = "member_logits"  # (B, K, C), the logits of K members, whose predictions are averaged
 PREDICTIONS = "predictions"  # (B,) float32, predicted numbers
 IS_LABEL = "is_label"  # (B, C) bool, True at predicted labels
 LABEL_IDS = "label_ids"  # (B,) int32; for words (B, T), at first tokens, else -1; for lists of texts, the choice

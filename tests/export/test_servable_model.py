@@ -10,6 +10,7 @@ from tests.contracts.servable_model import check_servable_model
 from tfattn import registry
 from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
+from tfattn.models.tab_m import TabM
 from tfattn.models.transformer import Transformer
 from tfattn.preprocessing.sentencepiece import SentencePiece
 from tfattn.preprocessing.table import TableColumns
@@ -48,6 +49,11 @@ def table_model(number, folder):
     return reader, FeatureTokenizerTransformer(**reader.sizes, **sizes)
 
 
+def member_model(number, folder):
+    reader = table_model(number, folder)[0]
+    return reader, TabM(**reader.sizes, num_members=3, hidden_dim=8)
+
+
 def translator(number, folder):
     reader = SentencePiece(model_type="word", vocabulary_size=14, max_length=8)
     reader.fit(PAIRS)
@@ -84,8 +90,13 @@ APART = {
 }
 
 
-ROWS = {text_model: (TEXTS, 1), table_model: (TABLE, 2), translator: (PAIRS, 1)}
-CASES = [("classification", text_model), *((name, table_model) for name in TARGETS), ("translation", translator)]
+ROWS = {text_model: (TEXTS, 1), table_model: (TABLE, 2), member_model: (TABLE, 1), translator: (PAIRS, 1)}
+CASES = [
+    ("classification", text_model),
+    *((name, table_model) for name in TARGETS),
+    ("regression", member_model),
+    ("translation", translator),
+]
 # Of these, both sides are in a case above.
 COMBINED = [pytest.param(name, text_model, marks=pytest.mark.slow) for name in TARGETS if name != "classification"]
 

@@ -15,6 +15,7 @@ from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.grid_positions import GridPositions
 from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens, RegisterTokens
 from tfattn.layers.layer_scale import LayerScale
+from tfattn.layers.member_dense import MemberDense, MemberHead
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.normalization import LayerNormalization, NoNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
@@ -104,6 +105,14 @@ LAYERS = [
     pytest.param(PiecewiseLinearTokens, {"width": 6, "num_bins": 4}, [X[:, 0]], (3, 2, 6), id="piecewise linear"),
     pytest.param(PeriodicTokens, {"width": 6, "num_frequencies": 5}, [X[:, 0]], (3, 8, 6), id="periodic tokens"),
     pytest.param(CategoryTokens, {"width": 6, "category_counts": [11] * 5}, [IDS], (3, 5, 6), id="categories"),
+    pytest.param(
+        MemberDense,
+        {"units": 6, "num_members": 5, "num_groups": 4, "input_scales": "normal"},
+        [X],
+        (3, 5, 6),
+        id="dense layer of members",
+    ),
+    pytest.param(MemberHead, {"units": 6}, [X], (3, 5, 6), id="head of members"),
     pytest.param(MissingTokens, {}, [X[::-1], MISSING], (3, 5, 8), id="missing values"),
     pytest.param(ClassToken, {}, [X], (3, 6, 8), id="class token"),
     pytest.param(RegisterTokens, {"count": 2}, [X], (3, 7, 8), id="registers"),

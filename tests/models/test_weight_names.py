@@ -17,6 +17,7 @@ from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransfor
 from tfattn.models.gpt import Gpt
 from tfattn.models.modern_bert import ModernBert
 from tfattn.models.rnn_encoder_decoder import RnnEncoderDecoder
+from tfattn.models.tab_m import TabM
 from tfattn.models.transformer import Transformer
 from tfattn.models.vit import Vit
 from tfattn.models.word_vectors import SkipGram
@@ -55,6 +56,7 @@ CASES = {
     "ft_transformer": (FeatureTokenizerTransformer, TABLE, COLUMNS),
     "ft_transformer_periodic": (FeatureTokenizerTransformer, {**TABLE, "numeric_embedding": "periodic"}, COLUMNS),
     "feature_map": (FeatureMapTransformer, {"num_numeric": 14, "category_counts": []}, ROW),
+    "tab_m": (TabM, {"num_numeric": 3, "category_counts": [4, 5], "num_members": 4, "hidden_dim": 8}, COLUMNS),
     "vit": (Vit, {"image_size": 8, "patch_size": 4, **STACK}, IMAGE),
     "cct": (Vit, {"image_size": 8, "num_convolutions": 2, "inner_width": 4, "pooling": "attention", **STACK}, IMAGE),
     "elmo": (Elmo, ELMO, SPELLED),

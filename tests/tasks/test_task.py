@@ -13,6 +13,7 @@ from tfattn.models.feature_map_transformer import FeatureMapTransformer
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.models.gpt import Gpt
 from tfattn.models.modern_bert import ModernBert
+from tfattn.models.tab_m import TabM
 from tfattn.models.transformer import Transformer
 from tfattn.models.vit import Vit
 
@@ -80,6 +81,10 @@ def tokens():
     return FeatureTokenizerTransformer(num_numeric=14, category_counts=[], **SIZES)
 
 
+def members():
+    return TabM(num_numeric=14, category_counts=[], num_members=3, hidden_dim=8)
+
+
 def feature_map():
     return FeatureMapTransformer(num_numeric=14, category_counts=[])
 
@@ -114,6 +119,7 @@ TASKS = {
         (feature_map, {"targets": {"labels": None, "counts": [1, 1]}}, NUMBERS | TWO),
         (tokens, {"targets": THREE_LABELS}, NUMBERS | CLASSES),
         (tokens, {"targets": THREE_LABELS, "positive": "b"}, NUMBERS | CLASSES),
+        (members, {"targets": THREE_LABELS}, NUMBERS | CLASSES),
     ],
     "multi_label_classification": [
         (encoder, {"targets": THREE_LABELS | {"rows": 4}, "class_weights": "balanced"}, TEXTS | SETS),

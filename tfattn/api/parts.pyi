@@ -287,6 +287,25 @@ class _Models:
         adapter: Mapping[str, Any] | None = ...,
     ) -> dict[str, Any]:
         """Skip-gram: each word predicts the words in its window."""
+    def tab_m(
+        self,
+        *,
+        num_numeric: int = ...,
+        category_counts: list[int] = ...,
+        num_bins: int = ...,
+        num_members: int = ...,
+        hidden_dim: int = ...,
+        num_layers: int = ...,
+        embedding_dim: int = ...,
+        numeric_embedding: Literal["linear", "piecewise_linear", "periodic"] = ...,
+        num_frequencies: int = ...,
+        frequency_scale: float = ...,
+        dropout: float = ...,
+        pretrained: str | None = ...,
+        embeddings: Mapping[str, str] | None = ...,
+        adapter: Mapping[str, Any] | None = ...,
+    ) -> dict[str, Any]:
+        """TabM: K multilayer perceptrons that share their kernels and differ by scales and biases."""
     def transformer(
         self,
         *,

@@ -67,7 +67,7 @@ RECOMMENDATIONS = (
     ),
     Recommendation(
         start="from scratch",
-        models=("feature_tokenizer_transformer", "feature_map_transformer"),
+        models=("feature_tokenizer_transformer", "feature_map_transformer", "tab_m"),
         training={
             "epochs": 12,
             "min_steps": 500,

@@ -22,6 +22,7 @@ from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens, Registe
 from tfattn.layers.layer_scale import LayerScale
 from tfattn.layers.lora import LowRankUpdate
 from tfattn.layers.luong_decoder import InputFeedingDecoder, LuongDecoder
+from tfattn.layers.member_dense import MemberDense, MemberHead
 from tfattn.layers.multi_head_attention import MultiHeadAttention
 from tfattn.layers.normalization import LayerNormalization, NoNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
@@ -65,6 +66,8 @@ __all__ = [
     "LinearTokens",
     "LowRankUpdate",
     "LuongDecoder",
+    "MemberDense",
+    "MemberHead",
     "MissingTokens",
     "MultiHeadAttention",
     "NegativeSampling",

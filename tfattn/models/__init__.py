@@ -16,6 +16,8 @@ from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransfor
 from tfattn.models.gpt import Gpt
 from tfattn.models.modern_bert import ModernBert
 from tfattn.models.rnn_encoder_decoder import RnnEncoderDecoder
+from tfattn.models.tab_m import TabM
+from tfattn.models.tokenized_table import TokenizedTable
 from tfattn.models.transformer import Transformer
 from tfattn.models.vit import Vit
 from tfattn.models.word_vectors import Cbow, SkipGram, WordModel, WordTable
@@ -33,6 +35,8 @@ __all__ = [
     "ModernBert",
     "RnnEncoderDecoder",
     "SkipGram",
+    "TabM",
+    "TokenizedTable",
     "Transformer",
     "Vit",
     "WordModel",

@@ -1,6 +1,6 @@
 """FT-Transformer: attention between the columns of a table."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import keras
 from keras import ops
@@ -8,20 +8,18 @@ from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
 from tfattn.config.relations import Divides
 from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
-from tfattn.errors import ConfigError
-from tfattn.features import CATEGORY_IDS, COLUMN_ATTENTION, MISSING, NUMERIC, PIECEWISE, POOLED_OUTPUT
-from tfattn.layers.column_tokens import CategoryTokens, ClassToken, MissingTokens
+from tfattn.features import COLUMN_ATTENTION, POOLED_OUTPUT
+from tfattn.layers.column_tokens import ClassToken
 from tfattn.layers.normalization import normalization_layer
-from tfattn.layers.numeric_tokens import LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
-from tfattn.models.contracts.table_encoder import TableEncoder
+from tfattn.models.tokenized_table import NumericEmbedding, TokenizedTable
 from tfattn.ops.attention_record import ENCODER, AttentionRecord, recorded
 
 LAYER_NORM_EPSILON = 1e-5
 
 
-class FeatureTokenizerTransformer(Attends, TableEncoder):
+class FeatureTokenizerTransformer(TokenizedTable, Attends):
     """FT-Transformer: a token for each column and [CLS], whose vector after pre-norm encoder blocks represents the row.
 
     The model has no positions: columns differ by their weights alone. In the last block [CLS] is the only query, since
@@ -81,7 +79,7 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
         num_layers: Depth = 3,
         num_heads: Annotated[PositiveInt, Divides("hidden_dim")] = 8,
         intermediate_dim: PositiveInt | None = None,
-        numeric_embedding: Literal["linear", "piecewise_linear", "periodic"] = "linear",
+        numeric_embedding: NumericEmbedding = "linear",
         activation: Activation = "reglu",
         normalization: Normalization = "layer_norm",
         num_frequencies: PositiveInt = 24,
@@ -92,43 +90,19 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
     ):
         # Inputs are not cast to the compute type: numbers are embedded in float32.
         super().__init__(name="feature_tokenizer_transformer", autocast=False)
-        self.num_numeric = num_numeric
-        self.category_counts = category_counts
-        self.reads = PIECEWISE if numeric_embedding == "piecewise_linear" else NUMERIC
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers
         self.num_heads = num_heads
-        if self.reads == PIECEWISE and num_numeric and not num_bins:
-            raise ConfigError(
-                "the preprocessor makes no bins",
-                key="numeric_embedding",
-                expected="linear or periodic, or `bins` above 0 in the preprocessor",
-                received="piecewise_linear",
-            )
-        if not num_numeric and not category_counts:
-            raise ConfigError("there is no column to read", key="num_numeric", expected="at least one column")
         with self.name_scope():
-            self.tokens = []
-            if num_numeric:
-                common = {"width": hidden_dim, "name": "numeric"}
-                if numeric_embedding == "piecewise_linear":
-                    self.numeric = PiecewiseLinearTokens(num_bins=num_bins, **common)
-                elif numeric_embedding == "periodic":
-                    self.numeric = PeriodicTokens(
-                        num_frequencies=num_frequencies, frequency_scale=frequency_scale, **common
-                    )
-                else:
-                    self.numeric = LinearTokens(**common)
-                self.numeric.build((None, num_numeric * (num_bins if self.reads == PIECEWISE else 1)))
-                self.missing = MissingTokens(name="missing")
-                self.missing.build((None, num_numeric, hidden_dim))
-                self.tokens += [self.numeric, self.missing]
-            if category_counts:
-                self.category = CategoryTokens(width=hidden_dim, category_counts=category_counts, name="category")
-                self.category.build()
-                self.tokens.append(self.category)
-            for variable in (variable for layer in self.tokens for variable in layer.trainable_variables):
-                variable.decays = False  # as in the released code, where no weight of the tokens decays
+            self.build_tokens(
+                num_numeric=num_numeric,
+                category_counts=category_counts,
+                num_bins=num_bins,
+                width=hidden_dim,
+                numeric_embedding=numeric_embedding,
+                num_frequencies=num_frequencies,
+                frequency_scale=frequency_scale,
+            )
             self.class_token = ClassToken(name="class_token")
             self.tokens.append(self.class_token)
             self.blocks = [
@@ -177,13 +151,3 @@ class FeatureTokenizerTransformer(Attends, TableEncoder):
     def depth_groups(self) -> list[list[keras.Variable]]:
         tokens = [variable for layer in self.tokens for variable in layer.trainable_variables]
         return [tokens, *(block.trainable_variables for block in self.blocks), self.norm.trainable_variables]
-
-    def vectors_of(self, features: dict[str, Any]) -> Any:
-        """Compute a token for each column, numeric columns first: (B, N + M, D)."""
-        parts = []
-        if self.num_numeric:
-            tokens = self.numeric(features[self.reads])
-            parts.append(self.missing(tokens, features[MISSING]) if MISSING in features else tokens)
-        if self.category_counts:
-            parts.append(self.category(features[CATEGORY_IDS]))
-        return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=1)

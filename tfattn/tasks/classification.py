@@ -1,6 +1,7 @@
 """Classification: one label for a text, a pair of texts, a row of a table or an image."""
 
 import difflib
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Tr
 
 CROSS_ENTROPY = "cross_entropy"
 CONSISTENCY = "consistency"  # the loss term of R-Drop
-OTHER_LOGITS = "other_logits"  # of the second pass of R-Drop
+OTHER_LOGITS = "other_logits"  # (B, K, C), of the second pass of R-Drop
 TOP = 5  # top-5 accuracy is measured for images with more than 5 classes
 
 
@@ -125,7 +126,7 @@ class Classification(RowTask):
     ) -> dict[str, Any]:
         outputs = super().call(features, training=training, record=record)
         if training and self.r_drop:
-            outputs[OTHER_LOGITS] = super().call(features, training=True)[LOGITS]
+            outputs[OTHER_LOGITS] = self.trained_logits(super().call(features, training=True))
         return outputs
 
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
@@ -135,15 +136,20 @@ class Classification(RowTask):
             others = ops.one_hot(batch[MIXED_LABEL_IDS], self.num_labels, dtype="float32")
             targets = targets + batch[MIXED_SHARES][:, None] * (others - targets)
         targets = targets * (1.0 - self.label_smoothing) + self.label_smoothing / self.num_labels
-        logarithms = [ops.log_softmax(outputs[name], axis=-1) for name in (LOGITS, OTHER_LOGITS) if name in outputs]
-        losses = [-ops.sum(targets * logarithm, axis=-1) for logarithm in logarithms]
+        passes = [self.trained_logits(outputs), *([outputs[OTHER_LOGITS]] if OTHER_LOGITS in outputs else [])]
+        logarithms = [ops.log_softmax(logits, axis=-1) for logits in passes]
+        losses = [-ops.mean(ops.sum(targets[:, None] * logarithm, axis=-1), axis=1) for logarithm in logarithms]
         terms = {CROSS_ENTROPY: sum(losses) / len(losses)}
         if self.r_drop:
             # KL(p, q) + KL(q, p) is the sum of (p - q) (log p - log q); it is 0 for a single pass, in validation.
             p, q = logarithms[0], logarithms[-1]
             divergence = ops.sum((ops.exp(p) - ops.exp(q)) * (p - q), axis=-1)
-            terms[CONSISTENCY] = self.r_drop / 4 * divergence
+            terms[CONSISTENCY] = self.r_drop / 4 * ops.mean(divergence, axis=1)
         return terms
+
+    def merge_logits(self, logits: Any) -> Any:
+        """Compute the logarithm of the mean probabilities, (B, K, C) -> (B, C)."""
+        return ops.logsumexp(ops.log_softmax(logits, axis=-1), axis=1) - math.log(logits.shape[1])
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """Return `scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32, the most likely labels."""

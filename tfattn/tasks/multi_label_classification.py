@@ -87,7 +87,13 @@ class MultiLabelClassification(RowTask):
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the sigmoid cross-entropy of each label of each row, (B, C)."""
         has = ops.cast(batch[LABEL_INDICATORS], "float32")
-        return {CROSS_ENTROPY: ops.softplus(outputs[LOGITS]) - has * outputs[LOGITS]}
+        logits = self.trained_logits(outputs)
+        return {CROSS_ENTROPY: ops.mean(ops.softplus(logits) - has[:, None] * logits, axis=1)}
+
+    def merge_logits(self, logits: Any) -> Any:
+        """Compute the logits of the mean probabilities, (B, K, C) -> (B, C)."""
+        likely, unlikely = (ops.logsumexp(ops.log_sigmoid(x), axis=1) for x in (logits, -logits))
+        return likely - unlikely
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """Return `scores` (B, C) float32, and `is_label` (B, C) bool: whether a score reaches the threshold."""

@@ -86,11 +86,17 @@ class Regression(RowTask):
     def loss_terms(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the loss of each row, (B,), in standard deviations or squared standard deviations."""
         [loss] = self.loss_names
-        error = outputs[LOGITS][:, 0] - self._standardized(batch)
+        error = self.trained_logits(outputs)[:, :, 0] - self._standardized(batch)[:, None]
         if loss == "mean_squared_error":
-            return {loss: ops.square(error)}
-        size = ops.abs(error)
-        return {loss: size if loss == "mean_absolute_error" else ops.where(size <= 1, size * size / 2, size - 0.5)}
+            losses = ops.square(error)
+        else:
+            size = ops.abs(error)
+            losses = size if loss == "mean_absolute_error" else ops.where(size <= 1, size * size / 2, size - 0.5)
+        return {loss: ops.mean(losses, axis=1)}
+
+    def merge_logits(self, logits: Any) -> Any:
+        """Compute the mean over members, (B, K, 1) -> (B, 1)."""
+        return ops.mean(logits, axis=1)
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
         """Return `predictions` (B,) float32, in the unit of the file, within the range."""

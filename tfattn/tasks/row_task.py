@@ -9,7 +9,8 @@ from pydantic import PositiveInt
 
 from tfattn.config.types import Given, Rate
 from tfattn.errors import ConfigError
-from tfattn.features import ENCODED, LOGITS, PREDICTIONS
+from tfattn.features import ENCODED, LOGITS, MEMBER_LOGITS, PREDICTIONS
+from tfattn.layers.member_dense import MemberHead
 from tfattn.models.contracts.encoder import Encoder
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
@@ -30,8 +31,9 @@ TEXT_DROPOUT = 0.1
 class RowTask(Task):
     """A backbone that encodes each row as a vector, and a linear head.
 
-    Subclasses implement `loss_weights`, `loss_terms`, `predictions`, `combine`, `statistics` and `metrics_from`. Their
-    constructors have the arguments of the backbone, which are explained here, and pass them on.
+    Subclasses implement `loss_weights`, `loss_terms`, `predictions`, `combine`, `statistics` and `metrics_from`; and
+    `merge_logits`, for models of several members. Their constructors have the arguments of the backbone, which are
+    explained here, and pass them on.
 
     The head always computes in float32: the cost is negligible, and predictions are not rounded to bfloat16.
 
@@ -53,7 +55,9 @@ class RowTask(Task):
 
     Returns:
         a dictionary of `logits` (B, U) float32, `encoded` (B, D) float32, the input of the head, and other outputs of
-        the backbone: if the model has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32.
+        the backbone: if the model has them, `essential_features` (B, E) and `column_attention` (B, N + M), float32. For
+        a model of K members `encoded` is (B, K, D), `member_logits` (B, K, U) are the logits of the members, and
+        `logits` are the logits of their mean prediction.
 
     Raises:
         ConfigError: an option for texts is given for another model.
@@ -77,9 +81,14 @@ class RowTask(Task):
             model, encoder=encoder, pooling=pooling, pooled_layers=pooled_layers, dropout=dropout
         )
         self.encoder_is_frozen = self.backbone.is_frozen
-        initializer = keras.initializers.TruncatedNormal(stddev=0.02)
-        self.head = keras.layers.Dense(units, kernel_initializer=initializer, name="head", dtype="float32")
-        self.head.build((None, self.backbone.width))
+        members = model.num_members if isinstance(model, TableEncoder) else None
+        if members:
+            self.head = MemberHead(units=units, name="head", dtype="float32")
+            self.head.build((None, members, self.backbone.width))
+        else:
+            initializer = keras.initializers.TruncatedNormal(stddev=0.02)
+            self.head = keras.layers.Dense(units, kernel_initializer=initializer, name="head", dtype="float32")
+            self.head.build((None, self.backbone.width))
         self.built = True
 
     def make_backbone(
@@ -127,7 +136,18 @@ class RowTask(Task):
             outputs = {ENCODED: features[ENCODED]}
         else:
             outputs = self.backbone.encode(features, training=training, **recording(record))
-        return {LOGITS: self.head(self.backbone.apply_dropout(outputs[ENCODED], training=training)), **outputs}
+        logits = self.head(self.backbone.apply_dropout(outputs[ENCODED], training=training))
+        if isinstance(self.head, MemberHead):
+            return {LOGITS: self.merge_logits(logits), MEMBER_LOGITS: logits, **outputs}
+        return {LOGITS: logits, **outputs}
+
+    def merge_logits(self, logits: Any) -> Any:
+        """Compute the logits (B, U) of the mean prediction of members, from their logits (B, K, U)."""
+        raise NotImplementedError
+
+    def trained_logits(self, outputs: dict[str, Any]) -> Any:
+        """Return the logits whose losses are averaged in training, (B, K, U); K is 1 without members."""
+        return outputs[MEMBER_LOGITS] if MEMBER_LOGITS in outputs else outputs[LOGITS][:, None]
 
     def encode(self, features: dict[str, Any], training: bool = False) -> Any:
         return self.backbone.encode(features, training=training)[ENCODED]
