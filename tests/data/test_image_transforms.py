@@ -12,6 +12,7 @@ from tfattn.data.examples.examples import Examples
 from tfattn.data.examples.transforms import FromRecords, epoch_key, seeds_of
 from tfattn.data.image_transforms import ColourJitter, Cutout, Flip, ResizedCrop, Shift
 from tfattn.data.preparation.prepare import prepare
+from tfattn.data.rand_augment import MAX_TRANSLATION, OPERATIONS, _moved, _recolored
 from tfattn.data.reader import Reader
 from tfattn.data.section import Data
 from tfattn.data.sources.image_folder import ImageFolder
@@ -19,7 +20,16 @@ from tfattn.data.split_config import Split
 from tfattn.preprocessing.images import Images
 
 SIZE = (6, 8)
-ALL = Augmentation(resized_crop=0.5, shift=2, flip="alternating", colour_jitter=0.3, cutout=3, mixup=0.5)
+ALL = Augmentation(
+    resized_crop=0.5,
+    shift=2,
+    flip="alternating",
+    colour_jitter=0.3,
+    rand_augment=0.5,
+    cutout=3,
+    mixup=0.5,
+    cutmix=1.0,
+)
 
 
 def images(count=200):
@@ -168,8 +178,60 @@ def test_mixtures_combine_two_images_of_a_batch(prepared):
     assert all(partners[partners[number]] == number for number in partners), "partners are each other's"
 
 
+def test_cutmix_replaces_a_rectangle_by_that_of_another_image(prepared):
+    alone, mixed = (
+        {
+            number: (np.frombuffer(row["images"], np.float32).reshape(*SIZE, 3), row)
+            for number, row in seen(prepared, augmentation=augmentation).items()
+        }
+        for augmentation in (Augmentation(), Augmentation(cutmix=1.0))
+    )
+    shares = []
+    for number, (image, row) in mixed.items():
+        own = (image == alone[number][0]).all(-1)
+        share = np.frombuffer(row["mixed_shares"], np.float32)[0]
+        others = [other for other, (pixels, _) in alone.items() if other != number and (pixels == image)[~own].all()]
+        if own.all():  # the odd image of a batch is its own partner; a small rectangle may have no pixel
+            assert share == 0 or row["mixed_label_ids"] == row["label_ids"]
+            continue
+        assert abs((~own).mean() - share) < 1e-6
+        rows, columns = np.nonzero((~own).any(1))[0], np.nonzero((~own).any(0))[0]
+        assert (~own).sum() == len(rows) * len(columns) == (np.ptp(rows) + 1) * (np.ptp(columns) + 1)
+        assert any(alone[other][1]["label_ids"] == row["mixed_label_ids"] for other in others)
+        shares.append(share)
+    assert max(shares) > 0.5 > min(shares)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_of_rand_augment(name):
+    pixels = tf.constant(images(8) * 0.5 + 0.2)
+    choice, strength = tf.fill([8], OPERATIONS.index(name)), tf.fill([8], 0.7)
+    found = _recolored(_moved(pixels, choice, strength), choice, strength).numpy()
+    assert found.shape == pixels.shape and found.min() >= 0 and found.max() <= 1
+    assert (np.abs(found - pixels).max() < 1e-5) == (name == "identity")
+    if name == "posterize":
+        assert len(np.unique(found)) <= 2**5
+    if name == "autocontrast":
+        np.testing.assert_allclose(
+            [found.min((1, 2)), found.max((1, 2))], [np.zeros((8, 3)), np.ones((8, 3))], atol=1e-5
+        )
+
+
+def test_geometric_operations_move_pixels_as_their_names_say():
+    pixels = np.zeros((1, 9, 9, 3), np.float32)
+    pixels[0, 2, 4] = 1.0
+
+    def brightest(name, strength):
+        moved = _moved(tf.constant(pixels), tf.constant([OPERATIONS.index(name)]), tf.constant([strength])).numpy()[0]
+        return np.unravel_index(moved[..., 0].argmax(), (9, 9))
+
+    one_pixel = 1 / (MAX_TRANSLATION * 9)
+    assert brightest("translate_x", one_pixel) == (2, 3) and brightest("translate_y", -one_pixel) == (3, 4)
+    assert brightest("rotate", 1.0)[1] != 4 and brightest("shear_x", 1.0)[0] == 2
+
+
 def test_mixture_weights_follow_the_distribution():
-    from tfattn.data.mixup import _quantiles
+    from tfattn.data.image_mixing import _quantiles
 
     drawn = np.random.default_rng(0).beta(0.4, 0.4, 100_000)
     expected = np.quantile(np.minimum(drawn, 1 - drawn), [0.1, 0.5, 0.9])

@@ -885,8 +885,10 @@ class Parts:
         shift: int | None = ...,
         flip: Literal["random", "alternating"] | None = ...,
         colour_jitter: float | None = ...,
+        rand_augment: float | None = ...,
         cutout: int | None = ...,
         mixup: float | None = ...,
+        cutmix: float | None = ...,
     ) -> dict[str, Any]:
         """Random augmentation of training images, in this order, by (seed, epoch, image). By default nothing is changed."""
     def split(

@@ -8,8 +8,9 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from tfattn.config.types import Rate
 from tfattn.data.examples.transforms import Transform
+from tfattn.data.image_mixing import ImageMixing
 from tfattn.data.image_transforms import ColourJitter, Cutout, Flip, ResizedCrop, Shift
-from tfattn.data.mixup import MixUp
+from tfattn.data.rand_augment import RandAugment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +27,11 @@ class Augmentation:
         flip: horizontal flip: "random" for each image in every epoch; "alternating" is random in the first epoch, and
             then flips each image in every other epoch.
         colour_jitter: maximum relative change of brightness, contrast and saturation, such as 0.2.
+        rand_augment: magnitude of RandAugment, two random geometric or color operations on each image, such as 0.5.
         cutout: side in pixels of a grey square that covers a part of the image.
         mixup: MixUp of pairs of images and labels with weights from Beta(mixup, mixup), such as 0.2.
+        cutmix: CutMix of pairs of images and labels with areas from Beta(cutmix, cutmix), such as 1.0. With `mixup`,
+            one of both is chosen at random for each image.
 
     Example:
         augmentation = Augmentation(shift=4, flip="alternating", cutout=8)
@@ -38,8 +42,10 @@ class Augmentation:
     shift: PositiveInt | None = None
     flip: Literal["random", "alternating"] | None = None
     colour_jitter: Annotated[Rate, Field(gt=0.0)] | None = None
+    rand_augment: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
     cutout: PositiveInt | None = None
     mixup: PositiveFloat | None = None
+    cutmix: PositiveFloat | None = None
 
     def transforms(self) -> Sequence[Transform]:
         """List the transforms, in order."""
@@ -48,7 +54,9 @@ class Augmentation:
             Shift: self.shift,
             Flip: self.flip,
             ColourJitter: self.colour_jitter,
+            RandAugment: self.rand_augment,
             Cutout: self.cutout,
-            MixUp: self.mixup,
         }
-        return [kind(value) for kind, value in kinds.items() if value is not None]
+        transforms = [kind(value) for kind, value in kinds.items() if value is not None]
+        mixes_pairs = self.mixup is not None or self.cutmix is not None
+        return [*transforms, *([ImageMixing(mixup=self.mixup, cutmix=self.cutmix)] if mixes_pairs else [])]

@@ -10,7 +10,7 @@ from tfattn.data.splitmix64 import integers, uniform
 from tfattn.features import IMAGES
 
 # Independent random streams of a record.
-CROP, SHIFT, FLIP, JITTER, CUTOUT, MIXUP = range(6)
+CROP, SHIFT, FLIP, JITTER, CUTOUT, MIXUP, CUTMIX, MIXING, RAND_AUGMENT = range(9)
 MIN_ASPECT_RATIO = 3 / 4  # width / height of a crop; the maximum is 4 / 3
 GREY = 0.5
 LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in brightness
