@@ -1,9 +1,7 @@
 """Batch normalization in the training step: the moments are those of the whole batch, however it is divided."""
 
-import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tfattn.training.loop import Counters
 from tfattn.training.optimizers import Sgd
