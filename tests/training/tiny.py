@@ -218,7 +218,7 @@ class Normalized(BagOfTokens):
         x = self.dropout(self.embedding(features[TOKEN_IDS]), training=training)
         x = self.norms[0](x, padding_mask=mask, training=training)
         x = self.norms[1](self.inner(x), padding_mask=mask, training=training)
-        x = ops.sum(x * ops.cast(mask, x.dtype)[..., None], axis=1)
+        x = ops.mean(x * ops.cast(mask, x.dtype)[..., None], axis=1)
         return {LOGITS: ops.cast(self.head(self.norms[2](x, training=training)), "float32")}
 
 
