@@ -191,14 +191,18 @@ def landscape_table(paths: dict[tuple[str, str], Measured]) -> Table:
         title=f"Loss and gradient along the gradient at learning rate {MEASURED_RATE}, medians over {STEPS} steps",
         columns=[
             "",
+            "training loss",
             "range of the loss",
-            "range of the change of the gradient",
+            "range of the gradient",
             "largest change of the gradient",
             "effective smoothness",
-            "highest smoothness",
+            "its maximum",
         ],
         rows=rows,
-        notes=["Lower is smoother. Steps along the gradient have 0.5 to 4 times the length of a step of training."],
+        notes=[
+            "Lower is smoother. Steps along the gradient have 0.5 to 4 times the length of a step of training.",
+            "The training loss is that of the last 20 steps. A network that does not learn has small gradients too.",
+        ],
     )
 
 
