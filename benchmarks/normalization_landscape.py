@@ -184,9 +184,8 @@ def landscape_table(paths: dict[tuple[str, str], Measured]) -> Table:
             np.array(path.farthest),
             np.array(path.smoothness),
         ]
-        rows.append(
-            [f"{name}, {kind}", *(f"{np.median(value):.3g}" for value in values), f"{max(path.smoothness):.3g}"]
-        )
+        cells = [f"{np.median(value):.3g}" for value in values]
+        rows.append([f"{name}, {kind}", f"{last_loss(path):.3f}", *cells, f"{max(path.smoothness):.3g}"])
     return Table(
         title=f"Loss and gradient along the gradient at learning rate {MEASURED_RATE}, medians over {STEPS} steps",
         columns=[
