@@ -17,7 +17,12 @@ from tfattn.layers.image_tokens import ConvolutionalTokens, PatchTokens, Registe
 from tfattn.layers.layer_scale import LayerScale
 from tfattn.layers.member_dense import MemberDense, MemberHead
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.normalization import LayerNormalization, NoNormalization, RmsNormalization
+from tfattn.layers.normalization import (
+    BatchNormalization,
+    LayerNormalization,
+    NoNormalization,
+    RmsNormalization,
+)
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooling import AttentionPooling, Pooler
 from tfattn.layers.positions import Positions
@@ -72,6 +77,7 @@ class RelativeBiasOfRows(RelativeBias):
 LAYERS = [
     pytest.param(LayerNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="norm"),
     pytest.param(RmsNormalization, {"epsilon": 1e-6}, [X], (3, 5, 8), id="norm by the root mean square"),
+    pytest.param(BatchNormalization, {"epsilon": 1e-3}, [X], (3, 5, 8), id="norm over the batch"),
     pytest.param(CrossAttentionToSource, {"num_heads": 2}, [X, X[:, ::-1]], (3, 5, 8), id="cross attention"),
     pytest.param(DecoderBlockOfSource, DECODER, [X, X[:, ::-1]], (3, 5, 8), id="post-norm decoder"),
     pytest.param(Projection, {"units": 6}, [X], (3, 5, 6), id="projection"),

@@ -2,6 +2,8 @@
 
 import inspect
 
+import keras
+import numpy as np
 import pytest
 
 from tfattn import catalog, registry
@@ -55,10 +57,58 @@ def test_options_reach_the_blocks(kind):
     assert gated and widths == {32}
 
 
-@KINDS
-def test_normalization_over_a_batch_is_refused_with_the_reason(kind):
-    with pytest.raises(ConfigError, match="computed over the whole batch.*expected layer_norm, .*rms_norm, none"):
-        kind(**OPTIONS[kind], normalization="batch_norm")
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Gpt, {}, "a decoder would see later tokens.*expected layer_norm, .*rms_norm, none"),
+        (Transformer, {}, "a decoder would see later tokens.*decoder_normalization: layer_norm"),
+        (Bert, {"num_layers": 2, "num_distinct_blocks": 1}, "shared weights have different means"),
+    ],
+)
+def test_batch_normalization_is_refused_with_the_reason(kind, options, message):
+    with pytest.raises(ConfigError, match=message):
+        kind(**OPTIONS[kind] | options, normalization="batch_norm")
+
+
+IDS = np.array([[5, 6, 7, 0, 0], [8, 9, 4, 3, 2]], "int32")
+TEXTS = {"token_ids": IDS, "padding_mask": IDS > 0}
+ROWS = {"numeric": np.random.default_rng(0).normal(size=(2, 14)).astype("float32")}
+IMAGES = {"images": np.random.default_rng(0).random((2, 8, 8, 3)).astype("float32")}
+NORMALIZED = {
+    **dict.fromkeys((Bert, Deberta, ModernBert), (TEXTS, "sequence_output")),
+    **dict.fromkeys((FeatureTokenizerTransformer, FeatureMapTransformer), (ROWS, "pooled_output")),
+    Vit: (IMAGES, "sequence_output"),
+}
+
+
+@pytest.mark.every_backend
+@pytest.mark.parametrize("kind", NORMALIZED, ids=lambda kind: kind.__name__)
+def test_batch_normalization_reads_the_batch_in_training_only(kind):
+    features, name = NORMALIZED[kind]
+    dropout = {key: 0.0 for key in inspect.signature(kind.__init__).parameters if key.endswith("dropout")}
+    model = kind(**OPTIONS[kind] | dropout, normalization="batch_norm")
+    averages = [v for v in model.variables if v.path.endswith("moving_mean")]
+    alone = {key: value[:1] for key, value in features.items()}
+
+    def output(features, **options):
+        return keras.ops.convert_to_numpy(model(features, **options)[name])[0]
+
+    np.testing.assert_allclose(output(alone), output(features), atol=1e-5)
+    assert averages and not any(keras.ops.convert_to_numpy(v).any() for v in averages)
+    trained = output(features, training=True)
+    assert np.abs(output(alone, training=True) - trained).max() > 1e-3
+    assert all(keras.ops.convert_to_numpy(v).any() for v in averages)
+    if features is TEXTS:
+        changed = {**features, "token_ids": np.where(IDS == 0, 11, IDS)}
+        np.testing.assert_allclose(output(changed, training=True)[:3], trained[:3], atol=1e-5)
+
+
+def test_an_encoder_decoder_may_have_batch_normalization_in_its_encoder():
+    model = Transformer(
+        **OPTIONS[Transformer], norm="pre", normalization="batch_norm", decoder_normalization="rms_norm"
+    )
+    averaged = {v.path.split("/")[1] for v in model.variables if v.path.endswith("moving_mean")}
+    assert averaged == {"encoder_0", "encoder_norm"}
 
 
 def test_a_masked_lm_head_has_an_ungated_activation():

@@ -204,6 +204,11 @@ def test_an_embedding_is_written_for_sentence_transformers(tmp_path):
             r"settings of a Bert.*received norm: pre \(there post\)\.",
         ),
         (
+            "vit",
+            {"model": {"normalization": "batch_norm"}},
+            r"a ViT.*received normalization: batch_norm \(there layer_norm\)",
+        ),
+        (
             "gpt2",
             {"model": {"logit_soft_cap": 30.0}},
             r"a GPT2.*received logit_soft_cap: 30.0 \(there None\)",

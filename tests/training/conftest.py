@@ -61,7 +61,8 @@ def make(tiny, data, runtime, monkeypatch):
         with seeded(7), on.scope():
             task = getattr(tiny, kind)(**(options or {}))
         optimizer = optimizer or Sgd(learning_rate=0.1)
-        optimizer.build([variable.value for variable in task.trainable_weights], [1.0] * 5)
+        weights = [variable.value for variable in task.trainable_weights]
+        optimizer.build(weights, [1.0] * len(weights))
         step = TrainingStep(
             task,
             optimizer,

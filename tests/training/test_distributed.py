@@ -16,6 +16,8 @@ RUNS = {
     "terms and rows": {**TRAINING, "updates_per_batch": 2, "task": "two terms", "sparse_embeddings": True},
     "compared rows": {**TRAINING, "task": "compared", "sparse_embeddings": True},
     "compared rows of micro-batches": {**TRAINING, "accumulation": 2, "task": "compared"},
+    "normalized": {**TRAINING, "task": "normalized", "averaging": ["ema", {"decay": 0.9}]},
+    "normalized micro-batches": {**TRAINING, "epochs": 1, "accumulation": 2, "task": "normalized"},
 }
 WITH_BERT = {
     **RUNS,

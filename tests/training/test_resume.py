@@ -49,7 +49,9 @@ def timeless(folder: Path) -> list[dict]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kills", "task"), [(2, "bert"), (10, "bert"), (2, "adapter"), (2, "distilled")])
+@pytest.mark.parametrize(
+    ("kills", "task"), [(2, "bert"), (10, "bert"), (2, "adapter"), (2, "distilled"), (2, "normalized")]
+)
 def test_killed_runs_end_with_the_same_bytes(process, tmp_path, last_tensors, kills, task):
     whole = train(process, tmp_path / "whole", task=task)
     kill_and_resume(process, tmp_path / "cut", kills=kills, seed=kills, task=task)

@@ -39,6 +39,7 @@ from tfattn.features import (
 )
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.lora import Lora
+from tfattn.layers.normalization import BatchNormalization
 from tfattn.models.bert import Bert
 from tfattn.models.gpt import Gpt
 from tfattn.ops.contrastive import in_batch_negatives
@@ -202,12 +203,37 @@ class Halves(PreferenceOptimization):
         return {**batch, REFERENCE_LOG_PROBABILITIES: ops.stack([-4.0 * lengths, -4.1 * lengths], axis=1)}
 
 
+class Normalized(BagOfTokens):
+    """A classifier whose tokens and rows are normalized over the batch, in layers that depend on each other."""
+
+    def __init__(self, *, dropout: float = 0.0):
+        super().__init__(dropout=dropout)
+        self.norms = [BatchNormalization(epsilon=1e-3, momentum=0.9, name=f"norm_{index}") for index in range(3)]
+        self.inner = keras.layers.Dense(8, activation="tanh", name="inner")
+        for layer in (*self.norms, self.inner):
+            layer.build((None, 8))
+
+    def call(self, features: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        mask = features[PADDING_MASK]
+        x = self.dropout(self.embedding(features[TOKEN_IDS]), training=training)
+        x = self.norms[0](x, padding_mask=mask, training=training)
+        x = self.norms[1](self.inner(x), padding_mask=mask, training=training)
+        x = ops.mean(x * ops.cast(mask, x.dtype)[..., None], axis=1)
+        return {LOGITS: ops.cast(self.head(self.norms[2](x, training=training)), "float32")}
+
+
+class NormalizedComparedRows(Normalized, ComparedRows):
+    """Rows that are normalized and compared over the batch."""
+
+
 TASKS = {
     "bert": build_bert,
     "adapter": build_adapted_bert,
     "bag": BagOfTokens,
     "two terms": TwoTerms,
     "compared": ComparedRows,
+    "normalized": Normalized,
+    "normalized and compared": NormalizedComparedRows,
     "distilled": build_distilled_bert,
     "preferences": build_preferring_gpt,
 }

@@ -323,6 +323,7 @@ class _Models:
         activation: Literal["gelu", "gelu_approximate", "relu", "relu_squared", "silu", "sigmoid", "tanh", "glu", "reglu", "geglu", "geglu_approximate", "swiglu"] = ...,
         norm: Literal["post", "pre"] = ...,
         normalization: Literal["layer_norm", "layer_norm_no_bias", "rms_norm", "none", "batch_norm"] = ...,
+        decoder_normalization: Literal["layer_norm", "layer_norm_no_bias", "rms_norm", "none"] | None = ...,
         positions: Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "relative"] = ...,
         position_buckets: int = ...,
         max_relative_positions: int = ...,

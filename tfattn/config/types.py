@@ -116,5 +116,7 @@ Activation = Literal[
     *("gelu", "gelu_approximate", "relu", "relu_squared", "silu", "sigmoid", "tanh"),
     *GATED_ACTIVATIONS,
 ]
-Normalization = Literal["layer_norm", "layer_norm_no_bias", "rms_norm", "none", "batch_norm"]
+# Each position by itself, so that a decoder sees no later position.
+PositionNormalization = Literal["layer_norm", "layer_norm_no_bias", "rms_norm", "none"]
+Normalization = Literal[PositionNormalization, "batch_norm"]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -24,7 +24,7 @@ from tfattn.layers.lora import LowRankUpdate
 from tfattn.layers.luong_decoder import InputFeedingDecoder, LuongDecoder
 from tfattn.layers.member_dense import MemberDense, MemberHead
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.normalization import LayerNormalization, NoNormalization, RmsNormalization
+from tfattn.layers.normalization import BatchNormalization, LayerNormalization, NoNormalization, RmsNormalization
 from tfattn.layers.numeric_tokens import ColumnProjection, LinearTokens, PeriodicTokens, PiecewiseLinearTokens
 from tfattn.layers.pooling import AttentionPooling, Pooler, SegmentPooler
 from tfattn.layers.positions import Positions
@@ -41,6 +41,7 @@ __all__ = [
     "Alignment",
     "AttentionPooling",
     "BahdanauDecoder",
+    "BatchNormalization",
     "Bidirectional",
     "BidirectionalLstm",
     "CategoryTokens",

@@ -9,7 +9,7 @@ from tfattn.layers.dropout import Dropout
 from tfattn.layers.feed_forward import FeedForward
 from tfattn.layers.key_value_cache import BeamCache
 from tfattn.layers.multi_head_attention import MultiHeadAttention
-from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.normalization import CAUSAL, normalization_layer, refuse_batch_norm
 from tfattn.ops.attention_record import CROSS, DECODER, AttentionRecord, recorded
 
 
@@ -31,7 +31,7 @@ class DecoderBlock(keras.layers.Layer):
         use_bias: whether the linear maps add a learned vector.
         norm: "post" normalizes the sums (the original), "pre" the input of each sublayer (trains deep stacks more
             easily).
-        normalization: as `normalization_layer`.
+        normalization: as `normalization_layer`, except "batch_norm".
         epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation of the kernels' truncated normal distribution; None as in Projection.
 
@@ -50,6 +50,9 @@ class DecoderBlock(keras.layers.Layer):
     Returns:
         (B W, T, D). With a cache or attention weights a tuple: the output, then the new cache if one was given, then
         the attention weights (B W, H, T, S) if asked for.
+
+    Raises:
+        ConfigError: batch normalization is requested: its means would be those of later positions too.
 
     Example:
         >>> block = DecoderBlock(num_heads=2, intermediate_dim=32)
@@ -78,6 +81,7 @@ class DecoderBlock(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        refuse_batch_norm(normalization, reason=CAUSAL)
         self.num_heads = num_heads
         self.head_dim = head_dim
         self.intermediate_dim = intermediate_dim

@@ -67,6 +67,7 @@ class Embeddings(keras.layers.Layer):
         segment_ids: (B, T) int; None puts every token into segment 0.
         indices: (B, T) int, the position of each token in its sequence; None counts from 0 in every row.
         vectors: (B, T, E), used instead of the token embeddings; None looks them up.
+        padding_mask: (B, T), True (or not 0) at real tokens, for batch normalization; None if all are real.
 
     Example:
         >>> layer = Embeddings(vocabulary_size=100, hidden_dim=8, max_sequence_length=16)
@@ -137,6 +138,7 @@ class Embeddings(keras.layers.Layer):
         segment_ids: Any = None,
         indices: Any = None,
         vectors: Any = None,
+        padding_mask: Any = None,
         training: bool = False,
     ) -> Any:
         x = self.token(token_ids) if vectors is None else vectors
@@ -148,5 +150,6 @@ class Embeddings(keras.layers.Layer):
         elif self.segment is not None:
             # A product with one-hot vectors: its gradient is a product too, and not a sum over B x T scattered rows.
             x = x + ops.matmul(ops.one_hot(segment_ids, self.num_segments, dtype=x.dtype), self.segment.embeddings)
-        x = self.output_dropout(self.norm(x), training=training)
+        x = self.norm(x, padding_mask=padding_mask, training=training)
+        x = self.output_dropout(x, training=training)
         return x if self.projection is None else self.projection(x)

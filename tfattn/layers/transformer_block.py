@@ -44,6 +44,7 @@ class TransformerBlock(keras.layers.Layer):
     Call arguments:
         x, attention_mask, attention_bias, positions, cache, num_queries, return_attention_scores, record: as
             MultiHeadAttention.
+        padding_mask: (B, T), True (or not 0) at real positions, for batch normalization; None if all are real.
 
     Returns:
         as MultiHeadAttention.
@@ -146,10 +147,12 @@ class TransformerBlock(keras.layers.Layer):
         num_queries: int | None = None,
         return_attention_scores: bool = False,
         record: Record | None = None,
+        padding_mask: Any = None,
         training: bool = False,
     ) -> Any:
+        common = {"padding_mask": padding_mask, "training": training}
         attended = self.attention(
-            self.norms["attention"](x) if self.norm in ("pre", "both", "parallel") else x,
+            self.norms["attention"](x, **common) if self.norm in ("pre", "both", "parallel") else x,
             attention_mask=attention_mask,
             attention_bias=attention_bias,
             positions=positions,
@@ -160,17 +163,20 @@ class TransformerBlock(keras.layers.Layer):
             training=training,
         )
         attended, *others = attended if isinstance(attended, tuple) else (attended,)
-        x = x if num_queries is None else leading(x, num_queries)
+        if num_queries is not None:
+            x = leading(x, num_queries)
+            common["padding_mask"] = None if padding_mask is None else padding_mask[:, :num_queries]
         block_input = x
-        x = self._add("attention", x, attended, training)
+        x = self._add("attention", x, attended, **common)
         read = block_input if self.norm == "parallel" else x
-        inputs = read if self.norm == "post" else self.norms["feed_forward"](read)
-        x = self._add("feed_forward", x, self.feed_forward(inputs, training=training), training)
+        inputs = read if self.norm == "post" else self.norms["feed_forward"](read, **common)
+        x = self._add("feed_forward", x, self.feed_forward(inputs, training=training), **common)
         return (x, *others) if others else x
 
-    def _add(self, part: str, x: Any, result: Any, training: bool) -> Any:
-        result = self.norms[f"{part}_output"](result) if self.norm == "both" else result
+    def _add(self, part: str, x: Any, result: Any, *, padding_mask: Any, training: bool) -> Any:
+        common = {"padding_mask": padding_mask, "training": training}
+        result = self.norms[f"{part}_output"](result, **common) if self.norm == "both" else result
         result = self.scales[part](result) if part in self.scales else result
         result = self.dropouts[part](result, training=training)
         x = x + self.depths[part](result, training=training)
-        return self.norms[part](x) if self.norm == "post" else x
+        return self.norms[part](x, **common) if self.norm == "post" else x

@@ -48,8 +48,7 @@ class Bert(EncoderStack):
             geglu, swiglu.
         norm: "post" normalizes after each residual connection, as the original; "pre" before each sublayer, which
             trains deep stacks from scratch more easily.
-        normalization: "layer_norm", "layer_norm_no_bias" or "rms_norm"; or "none". "batch_norm" is refused, with the
-            reason.
+        normalization: "layer_norm", "layer_norm_no_bias", "rms_norm" or "batch_norm"; or "none".
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which weights are initialized.
 

@@ -33,7 +33,7 @@ class Deberta(EncoderStack):
         dropout: the fraction of embeddings, relative positions and block outputs that is dropped in training.
         attention_dropout: the fraction of attention weights that is dropped in training; by default `dropout`.
         activation: as Bert.
-        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm", "layer_norm_no_bias", "rms_norm" or "batch_norm"; or "none".
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which weights are initialized.
 
@@ -94,7 +94,8 @@ class Deberta(EncoderStack):
             position_bias=DisentangledBias(
                 num_buckets=position_buckets,
                 max_distance=max_relative_positions,
-                normalization=normalization,
+                # Its table of positions has no batch.
+                normalization="layer_norm" if normalization == "batch_norm" else normalization,
                 dropout=dropout,
                 epsilon=layer_norm_epsilon,
                 initializer_range=initializer_range,

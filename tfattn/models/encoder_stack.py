@@ -8,7 +8,7 @@ from keras import ops
 
 from tfattn import features as feature_names
 from tfattn.layers.embeddings import Embeddings, EmbeddingTable
-from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.normalization import normalization_layer, refuse_batch_norm
 from tfattn.layers.pooling import Pooler
 from tfattn.layers.transformer_block import TransformerBlock
 from tfattn.models.contracts.attends import Attends
@@ -79,6 +79,10 @@ class EncoderStack(Attends, PretrainableEncoder):
         self.norm = norm
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
+        if num_distinct_blocks not in (None, num_layers):
+            refuse_batch_norm(
+                normalization, reason="layers with shared weights have different means, but a single running average"
+            )
         self.rotates = blocks["rotary_base"] is not None
         self.windows = windows or [None] * num_layers
         self.position_bias = position_bias
@@ -117,6 +121,9 @@ class EncoderStack(Attends, PretrainableEncoder):
         self, features: dict[str, Any], training: bool = False, record: AttentionRecord | None = None
     ) -> dict[str, Any]:
         token_ids, sequence_ids = features[feature_names.TOKEN_IDS], features.get(feature_names.SEQUENCE_IDS)
+        padding_mask = features.get(feature_names.PADDING_MASK)
+        if padding_mask is None and sequence_ids is not None:
+            padding_mask = sequence_ids > 0
         positions = None if sequence_ids is None else restarting(sequence_ids)
         if positions is None and self.rotates:
             positions = ops.arange(ops.shape(token_ids)[1])[None]
@@ -125,13 +132,14 @@ class EncoderStack(Attends, PretrainableEncoder):
             features.get(feature_names.SEGMENT_IDS),
             indices=positions,
             vectors=features.get(feature_names.TOKEN_VECTORS),
+            padding_mask=padding_mask,
             training=training,
         )
-        mask = masks.bidirectional(features.get(feature_names.PADDING_MASK), sequence_ids)
+        mask = masks.bidirectional(padding_mask, sequence_ids)
         length = ops.shape(token_ids)[1]
         visible = {size: masks.combine(mask, masks.within(length, size)) for size in {*self.windows} - {None}}
         bias = None if self.position_bias is None else self.attention_bias(x, training=training)
-        options = {"attention_bias": bias, "positions": positions, "training": training}
+        options = {"attention_bias": bias, "positions": positions, "padding_mask": padding_mask, "training": training}
         hidden_states = [x]
         for layer in range(self.num_layers):
             block = self.blocks[layer * len(self.blocks) // self.num_layers]
@@ -139,7 +147,7 @@ class EncoderStack(Attends, PretrainableEncoder):
             x = block(x, attention_mask=seen, record=recorded(record, ENCODER), **options)
             hidden_states.append(x)
         if self.final_norm is not None:
-            hidden_states[-1] = self.final_norm(x)
+            hidden_states[-1] = self.final_norm(x, padding_mask=padding_mask, training=training)
         return {
             feature_names.SEQUENCE_OUTPUT: hidden_states[-1],
             feature_names.POOLED_OUTPUT: self.pooler(hidden_states[-1]),

@@ -44,7 +44,7 @@ class FeatureMapTransformer(TableEncoder):
         intermediate_dim: the width inside the feed-forward networks.
         activation: the activation of the feed-forward networks: relu, relu_squared, gelu, gelu_approximate, silu
             (Swish), sigmoid, tanh; or the gated glu, reglu, geglu, swiglu.
-        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm", "layer_norm_no_bias", "rms_norm" or "batch_norm"; or "none".
         positions: "learned" adds a vector for each position, which distinguishes the columns; "none" does not.
         dropout: the fraction of block outputs that is dropped in training.
 

@@ -39,7 +39,7 @@ class FeatureTokenizerTransformer(TokenizedTable, Attends):
             "periodic", by sines and cosines of learned frequencies.
         activation: the activation of the feed-forward networks: the gated reglu, glu, geglu or swiglu; or gelu,
             gelu_approximate, relu, relu_squared, silu (Swish), sigmoid, tanh.
-        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm", "layer_norm_no_bias", "rms_norm" or "batch_norm"; or "none".
         num_frequencies: the number of frequencies of a column, where periodic.
         frequency_scale: the standard deviation with which frequencies are initialized.
         dropout: the fraction of block outputs that is dropped in training.
@@ -144,7 +144,7 @@ class FeatureTokenizerTransformer(TokenizedTable, Attends):
             attention = attention + ops.cast(weights[:, :, 0, 1:], "float32")  # (B, H, T, T) -> (B, H, N + M)
         attention = ops.sum(attention, axis=1)
         return {
-            POOLED_OUTPUT: ops.relu(self.norm(x[:, 0])),
+            POOLED_OUTPUT: ops.relu(self.norm(x[:, 0], training=training)),
             COLUMN_ATTENTION: attention / ops.sum(attention, axis=-1, keepdims=True),
         }
 

@@ -15,7 +15,7 @@ from tfattn.decoding.cache import Cache, Pair
 from tfattn.layers.dropout import Dropout
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.key_value_cache import GrowingCache
-from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.normalization import CAUSAL, normalization_layer, refuse_batch_norm
 from tfattn.layers.positions import check_heads
 from tfattn.layers.token_tables import logits
 from tfattn.layers.transformer_block import TransformerBlock
@@ -60,7 +60,8 @@ class Gpt(Attends, Decoder):
             wavelengths in all layers.
         norm: "pre" normalizes the inputs of attention and of the feed-forward network, "both" their results too. With
             "parallel" both read the input of the block, each with its own norm.
-        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm", "layer_norm_no_bias" or "rms_norm"; or "none". "batch_norm" is refused, with the
+            reason.
         activation: gelu_approximate (GPT-2), gelu, relu, relu_squared, silu (Swish), sigmoid, tanh; or the gated glu,
             reglu, geglu, geglu_approximate, swiglu.
         use_bias: whether the linear maps of the blocks add a learned vector.
@@ -138,6 +139,7 @@ class Gpt(Attends, Decoder):
         initializer_range: PositiveFloat = 0.02,
     ):
         super().__init__(name="gpt")
+        refuse_batch_norm(normalization, reason=CAUSAL)
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.num_layers = num_layers

@@ -37,8 +37,7 @@ class ModernBert(EncoderStack):
         activation: the gated geglu, swiglu, reglu or glu; or gelu, gelu_approximate, relu, relu_squared, silu (Swish),
             sigmoid, tanh.
         positions: "rotary" rotates queries and keys; "learned" adds a table's rows, as BERT does.
-        normalization: "layer_norm", "layer_norm_no_bias" or "rms_norm"; or "none". "batch_norm" is refused, with the
-            reason.
+        normalization: "layer_norm", "layer_norm_no_bias", "rms_norm" or "batch_norm"; or "none".
         first_norm: whether the first block normalizes its input, although the embeddings are normalized.
         use_bias: whether the linear maps of the blocks add a learned vector.
         head_bias: whether the dense layer of the masked language modeling head adds a learned vector.

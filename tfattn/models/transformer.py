@@ -7,12 +7,12 @@ from keras import ops
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from tfattn.config.relations import Below, Divides
-from tfattn.config.types import Activation, Depth, Normalization, Rate, Size
+from tfattn.config.types import Activation, Depth, Normalization, PositionNormalization, Rate, Size
 from tfattn.features import LOGITS, PADDING_MASK, TARGET_IDS, TOKEN_IDS
 from tfattn.layers.decoder_block import DecoderBlock
 from tfattn.layers.embeddings import EmbeddingTable
 from tfattn.layers.key_value_cache import BeamCache
-from tfattn.layers.normalization import normalization_layer
+from tfattn.layers.normalization import CAUSAL, normalization_layer, refuse_batch_norm
 from tfattn.layers.positions import Positions, check_heads
 from tfattn.layers.relative_bias import RelativeBias
 from tfattn.layers.token_tables import logits, token_tables
@@ -62,7 +62,10 @@ class Transformer(Attends, EncoderDecoder):
             joint vocabulary), "target" (target and output), "inputs" (source and target) or "none".
         output_bias: whether the logits have a learned bias.
         use_bias: whether the linear maps of the blocks add a learned vector.
-        normalization: "layer_norm" (the original) or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm" (the original), "layer_norm_no_bias" or "rms_norm"; or "none"; or in the encoder
+            "batch_norm", with another normalization in the decoder.
+        decoder_normalization: the normalization of the decoder, by default `normalization`. "batch_norm" is refused,
+            because a decoder would see later tokens.
         layer_norm_epsilon: added to the variance, or mean square, before its root is taken.
         initializer_range: the standard deviation with which kernels are initialized; by default Glorot uniform (Glorot
             and Bengio 2010). The standard deviation of token embeddings is always D^-0.5.
@@ -109,6 +112,7 @@ class Transformer(Attends, EncoderDecoder):
         activation: Activation = "relu",
         norm: Literal["post", "pre"] = "post",
         normalization: Normalization = "layer_norm",
+        decoder_normalization: PositionNormalization | None = None,
         positions: Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "relative"] = "sinusoidal",
         position_buckets: Annotated[int, Field(ge=4, multiple_of=4), Below("max_relative_positions")] = 32,
         max_relative_positions: PositiveInt = 128,
@@ -132,6 +136,12 @@ class Transformer(Attends, EncoderDecoder):
         self.share_embeddings = share_embeddings
         self.layer_norm_epsilon = layer_norm_epsilon
         check_heads(positions, hidden_dim, num_heads, head_dim)
+        decoder_normalization = decoder_normalization or normalization
+        refuse_batch_norm(
+            decoder_normalization,
+            reason=CAUSAL,
+            remedy="Use layer_norm or rms_norm, or batch_norm in the encoder with `decoder_normalization: layer_norm`.",
+        )
         with self.name_scope():
             self.source_token, self.target_token, self.output_token = token_tables(
                 hidden_dim,
@@ -171,18 +181,22 @@ class Transformer(Attends, EncoderDecoder):
                 "activation": activation,
                 "use_bias": use_bias,
                 "norm": norm,
-                "normalization": normalization,
                 "epsilon": layer_norm_epsilon,
                 "initializer_range": initializer_range,
             }
-            self.encoder = [TransformerBlock(name=f"encoder_{index}", **common) for index in range(num_layers)]
+            self.encoder = [
+                TransformerBlock(normalization=normalization, name=f"encoder_{index}", **common)
+                for index in range(num_layers)
+            ]
             self.decoder = [
-                DecoderBlock(name=f"decoder_{index}", **common) for index in range(decoder_layers or num_layers)
+                DecoderBlock(normalization=decoder_normalization, name=f"decoder_{index}", **common)
+                for index in range(decoder_layers or num_layers)
             ]
             # With pre-norm the outputs of the last blocks are not normalized.
             self.final_norms = [
-                normalization_layer(normalization, epsilon=layer_norm_epsilon, name=f"{side}_norm")
-                for side in (("encoder", "decoder") if norm == "pre" else ())
+                normalization_layer(kind, epsilon=layer_norm_epsilon, name=f"{side}_norm")
+                for side, kind in (("encoder", normalization), ("decoder", decoder_normalization))
+                if norm == "pre"
             ]
             layers = (self.source_positions, self.target_positions, *self.encoder, *self.decoder, *self.final_norms)
             for layer in layers:
@@ -228,10 +242,11 @@ class Transformer(Attends, EncoderDecoder):
         bias = None if self.source_bias is None else self.source_bias(indices, indices)
         mask, positions = masks.padding(padding_mask), self._rotary_positions(indices)
         options = {"attention_mask": mask, "attention_bias": bias, "positions": positions}
+        common = {"padding_mask": padding_mask, "training": training}
         for block in self.encoder:
-            x = block(x, **options, record=recorded(record, ENCODER), training=training)
+            x = block(x, **options, record=recorded(record, ENCODER), **common)
         if self.final_norms:
-            x = self.final_norms[0](x)
+            x = self.final_norms[0](x, **common)
         memory = {PADDING_MASK: padding_mask}
         for index, block in enumerate(self.decoder):
             memory[f"keys_{index}"], memory[f"values_{index}"] = block.memory_of(x)

@@ -52,7 +52,7 @@ class Vit(Attends, ImageEncoder):
             has no positions.
         activation: gelu (exact), gelu_approximate (by tanh), relu, relu_squared, silu (Swish), sigmoid, tanh; or the
             gated glu, reglu, geglu, swiglu.
-        normalization: "layer_norm" or "rms_norm"; or "none". "batch_norm" is refused, with the reason.
+        normalization: "layer_norm", "layer_norm_no_bias", "rms_norm" or "batch_norm"; or "none".
         use_bias: whether the linear maps of the blocks add a learned vector.
         dropout: the fraction of tokens' components and block outputs that is dropped in training.
         attention_dropout: the fraction of attention weights that is dropped in training.
@@ -213,7 +213,7 @@ class Vit(Attends, ImageEncoder):
             num_queries = 1 if is_class_only else None
             x = block(hidden_states[-1], num_queries=num_queries, record=layer_record, training=training)
             hidden_states.append(x)
-        hidden_states[-1] = self.final_norm(hidden_states[-1])
+        hidden_states[-1] = self.final_norm(hidden_states[-1], training=training)
         pooled_output = {feature_names.POOLED_OUTPUT: self._pooled(hidden_states[-1])}
         if only_pooled:
             return pooled_output

@@ -2,7 +2,7 @@
 
 checkpoints/
     step-00000120/
-        weights.safetensors     trained weights, by variable path
+        weights.safetensors     trained weights and running averages of batch normalization, by variable path
         slots.safetensors       the optimizer's slots, as slot/path
         averages.safetensors    averages of the weights, if configured
         averaged.safetensors    earlier weights that the averages are computed from, if configured
@@ -29,7 +29,7 @@ from tfattn import files
 from tfattn.console import note
 from tfattn.errors import CheckpointError, DataError
 from tfattn.tasks.task import Task
-from tfattn.training.variables import Group, assign, frozen, trained, values
+from tfattn.training.variables import Group, assign, changing, frozen, values
 
 STATE = "state.json"
 
@@ -235,7 +235,7 @@ def load_weights(task: Task, folder: str | Path) -> Checkpoint:
     """
     checkpoints = Checkpoints(folder)
     best = checkpoints.best()
-    best.restore(best.chosen_group, trained(task))
+    best.restore(best.chosen_group, changing(task))
     checkpoints.restore_frozen(frozen(task))
     return best
 

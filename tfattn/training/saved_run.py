@@ -16,7 +16,7 @@ from tfattn.training.checkpoints import Checkpoint, Checkpoints
 from tfattn.training.optimizers import Optimizer
 from tfattn.training.position import Identity, Position
 from tfattn.training.runtime import Runtime
-from tfattn.training.variables import Group, trained
+from tfattn.training.variables import Group, changing, trained
 
 
 class SavedRun:
@@ -98,16 +98,16 @@ class SavedRun:
 
 
 def checkpoint_tensors(task: Task, optimizer: Optimizer, averaging: Averaging | None) -> dict[str, Group]:
-    """Return the tensors of a checkpoint by group: the trained weights, their slots and averages."""
-    weights = trained(task)
+    """Return the tensors of a checkpoint by group: weights that change, their averages, and the optimizer's slots."""
+    weights, slotted = changing(task), trained(task)
 
-    def by_path(state: dict[str, list[tf.Variable]]) -> Group:
-        return {f"{name}/{path}": value for name in state for path, value in zip(weights, state[name], strict=True)}
+    def by_path(state: dict[str, list[tf.Variable]], group: Group) -> Group:
+        return {f"{name}/{path}": value for name in state for path, value in zip(group, state[name], strict=True)}
 
-    groups = {"weights": weights, "slots": by_path(optimizer.slots)}
+    groups = {"weights": weights, "slots": by_path(optimizer.slots, slotted)}
     if averaging:
         groups["averages"] = dict(zip(weights, averaging.variables, strict=True))
-        groups["averaged"] = by_path(averaging.kept)
+        groups["averaged"] = by_path(averaging.kept, weights)
     return {name: group for name, group in groups.items() if group}
 
 

@@ -31,7 +31,7 @@ from tfattn.training.runtime import Runtime
 from tfattn.training.saved_run import SavedRun, checkpoint_tensors
 from tfattn.training.settings import TrainingSettings
 from tfattn.training.step import TrainingStep
-from tfattn.training.variables import frozen
+from tfattn.training.variables import changing, frozen
 
 WARM_UP_STEPS = 2  # which trace the graph and compile kernels
 TIMED_SECONDS = 15.0
@@ -103,7 +103,7 @@ class Session:
             decaying = [decays(variable) for variable in task.trainable_weights]
             settings.optimizer.build(weights, settings.multipliers(task), maps, decaying)
             if settings.averaging:
-                settings.averaging.build(weights)
+                settings.averaging.build([*changing(task).values()])
         self.step = TrainingStep(
             task,
             settings.optimizer,

@@ -2,13 +2,13 @@
 
 First, the weights of the whole batch are summed over all replicas for each term of the loss. Then every replica
 computes its part of the batch, in `accumulation` micro-batches, and divides losses and gradients by these sums (a task
-with `sum_reduction` does not divide gradients). Finally an all-reduce sums both over all replicas.
+with `sum_reduction` does not divide gradients). Finally an all-reduce sums both over all replicas. The moments of batch
+normalization are those of the whole batch too, see batch_statistics.py.
 
 Dropout depends on (seed, step, replica, micro-batch) alone: the states of Keras' seed generators are set in every step,
 in a stateless scope, so checkpoints do not contain them.
 """
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,12 +17,15 @@ import tensorflow as tf
 
 from tfattn.data.reader import RECORD_IDS
 from tfattn.errors import TrainingError
+from tfattn.ops.batch_moments import BatchScope
 from tfattn.tasks.task import Task
 from tfattn.training import gradients as sums
 from tfattn.training.averages import Averaging
+from tfattn.training.batch_statistics import MicroBatchMoments, ReplicaScope
 from tfattn.training.optimizers import Optimizer
 from tfattn.training.runtime import Runtime
 from tfattn.training.schedules import Schedule
+from tfattn.training.variables import fixed_weights, running_averages
 from tfattn.training.whole_batch import loss_sums, shared_rows
 
 # The recorded values of every step, in this order; the mean and the weight of each loss term follow.
@@ -30,6 +33,7 @@ RECORD = ("loss", "gradient_norm", "learning_rate", "tokens", "examples", "finit
 
 LOSS_SCALE = 2.0**15
 GOOD_STEPS = 2000  # after which the loss scale is doubled
+UPSTREAM = "upstream/"  # prefix of the gradient of an output, among the features of a micro-batch
 
 
 class TrainingStep:
@@ -86,7 +90,8 @@ class TrainingStep:
         self.scales_loss = runtime.precision == "float16"
         kept = {id(variable) for variable in task.weights}
         self.seed_states = [variable for variable in task.variables if id(variable) not in kept]
-        self.fixed = task.non_trainable_weights
+        self.running = running_averages(task)
+        self.fixed = fixed_weights(task)
 
     def learning_rate(self, step: int) -> float:
         """Compute the learning rate of a step, counted from 0."""
@@ -113,7 +118,7 @@ class TrainingStep:
         totals = replica.all_reduce(tf.distribute.ReduceOp.SUM, totals)
         weights, (tokens, examples, elapsed, stop) = totals[:-4], tf.unstack(totals[-4:])
         factors = tf.math.divide_no_nan(1.0, weights)
-        gradients, losses = self._backward(
+        gradients, losses, averages = self._backward(
             batch, self._draw_seeds(state["step"], number, replica), factors, state["loss_scale"]
         )
         gradients, losses = sums.all_reduce(
@@ -134,6 +139,8 @@ class TrainingStep:
             if self.clip_norm or self.scales_loss:
                 changes = [sums.scale(gradient, clip / state["loss_scale"]) for gradient in gradients]
             self.optimizer.apply(changes, fraction, update)
+            for variable, value in zip(self.running, averages, strict=True):
+                tf.raw_ops.AssignVariableOp(resource=variable.value.handle, value=value)
             if self.averaging:
                 self.averaging.update(update)
             return True
@@ -162,70 +169,85 @@ class TrainingStep:
         return tf.stack([tf.reduce_sum(sum(lengths, 0.0) * real), tf.reduce_sum(real)])
 
     def _backward(self, batch, seeds, factors, loss_scale):
-        """Compute the gradients, one per weight or None, and the losses (terms,) of this replica's part."""
+        """Compute the gradients, one per weight or None, the losses (terms,) and the new running averages of this part.
+
+        The averages are those of the whole batch, the others this replica's.
+        """
+
+        def objective_of(outputs, rows):
+            own, total = loss_sums(self.task, outputs, rows, most_rows=self.most_rows)
+            return self._scaled(total, factors, loss_scale), own * factors
+
         if self.accumulation == 1:
-            return self._micro_batch(batch, [seed[0] for seed in seeds], factors, loss_scale)
+            scope, own_seeds = ReplicaScope(batch[RECORD_IDS] >= 0), [seed[0] for seed in seeds]
+            return self._differentiate(lambda: self._compute(batch, own_seeds, scope, objective_of))
         parts = {name: _divide(value, self.accumulation) for name, value in batch.items()}
 
-        def part(index):
-            return {name: value[index] for name, value in parts.items()}, [seed[index] for seed in seeds]
+        def compute(index, scope, function=lambda *_: ()):
+            rows, own_seeds = {name: value[index] for name, value in parts.items()}, [seed[index] for seed in seeds]
+            return self._compute(rows, own_seeds, scope, function)
 
+        moments, averages = None, []
+        if self.running:
+            moments = MicroBatchMoments(compute, parts[RECORD_IDS] >= 0)
+            averages = compute(0, moments.scope(0))[-1]
+        scope_of = moments.scope if moments else lambda index: BatchScope()
         if self.task.whole_batch:
-            return self._backward_from_vectors(part, factors, loss_scale)
-        return sums.accumulate(lambda index: self._micro_batch(*part(index), factors, loss_scale), self.accumulation)
+            objective_of = self._objective_by_vectors(
+                parts, lambda index, function: compute(index, scope_of(index), function), objective_of
+            )
 
-    def _micro_batch(self, batch, seeds, factors, loss_scale):
+        def objective(index, scope):
+            return compute(index, scope, objective_of)[:-1]
+
+        if moments:
+            return *moments.gradients(objective, self._differentiate), averages
+        accumulated = sums.accumulate(
+            lambda index: self._differentiate(lambda: objective(index, scope_of(index))), self.accumulation
+        )
+        return *accumulated, averages
+
+    def _compute(self, rows, seeds, scope, function):
+        """Compute a function of the outputs and the rows; return its results, then the running averages after them.
+
+        The states of the seed generators are set. No state but the running averages may change.
+        """
+        with scope, keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as states:
+            results = function(self.task(rows, training=True), rows)
+        _refuse_new_state(self.fixed, states)
+        return *results, [states.get_current_value(variable) for variable in self.running]
+
+    def _differentiate(self, objective):
+        """Compute the gradients of the first result of a function; return them, then the other results."""
         weights = self.optimizer.weights
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(weights)
-            with self._with_seeds(seeds):
-                own, total = loss_sums(self.task, self.task(batch, training=True), batch, most_rows=self.most_rows)
-            scaled = self._scaled(total, factors, loss_scale)
-        return sums.densify(tape.gradient(scaled, weights), sparse_tables=self.sparse_embeddings), own * factors
+            scaled, *others = objective()
+        return sums.densify(tape.gradient(scaled, weights), sparse_tables=self.sparse_embeddings), *others
 
-    def _backward_from_vectors(self, part, factors, loss_scale):
-        """Compute gradients of a loss that reads the whole batch: every micro-batch is computed twice.
+    def _objective_by_vectors(self, parts, compute, objective_of):
+        """Return the objective of a micro-batch of a loss that reads the whole batch.
 
-        The outputs of all micro-batches are computed first, then the gradient of the loss by the outputs, then the
-        gradient of the outputs by the weights. Dropout is the same both times.
+        The outputs of all micro-batches are computed first, then the gradient of the loss by the outputs: the objective
+        is their product. So every micro-batch is computed twice, with the same dropout.
         """
 
         def outputs_of(index):
-            rows, seeds = part(index)
-            return shared_rows(self.task, self._forward(rows, seeds), rows)
+            return compute(index, lambda outputs, rows: [shared_rows(self.task, outputs, rows)])[0]
 
         shared = sums.concatenate_parts(outputs_of, self.accumulation)
-        vectors = {name: value for name, value in shared.items() if name not in part(0)[0]}
+        vectors = {name: value for name, value in shared.items() if name not in parts}
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(vectors)
-            own, total = loss_sums(self.task, vectors, shared, most_rows=self.most_rows)
-            scaled = self._scaled(total, factors, loss_scale)
-        upstream = {
-            name: _divide(gradient, self.accumulation) for name, gradient in tape.gradient(scaled, vectors).items()
-        }
-        weights = self.optimizer.weights
+            scaled, losses = objective_of(vectors, shared)
+        upstream = tape.gradient(scaled, vectors)
+        parts |= {UPSTREAM + name: _divide(gradient, self.accumulation) for name, gradient in upstream.items()}
 
-        def micro_batch(index):
-            with tf.GradientTape(watch_accessed_variables=False) as tape:
-                tape.watch(weights)
-                outputs = self._forward(*part(index))
-                product = sum(tf.reduce_sum(outputs[name] * of_part[index]) for name, of_part in upstream.items())
-            gradients = tape.gradient(product, weights)
-            return sums.densify(gradients, sparse_tables=self.sparse_embeddings), tf.zeros_like(own)
+        def product(outputs, rows):
+            total = sum(tf.reduce_sum(outputs[name] * rows[UPSTREAM + name]) for name in upstream)
+            return total, losses / self.accumulation
 
-        gradients, _ = sums.accumulate(micro_batch, self.accumulation)
-        return gradients, own * factors
-
-    def _forward(self, batch, seeds):
-        with self._with_seeds(seeds):
-            return self.task(batch, training=True)
-
-    @contextlib.contextmanager
-    def _with_seeds(self, seeds):
-        """Set the states of the seed generators, and check that no other state changes."""
-        with keras.StatelessScope(list(zip(self.seed_states, seeds, strict=True))) as scope:
-            yield
-        _refuse_new_state(self.fixed, scope)
+        return product
 
     def _scaled(self, loss_sums, factors, loss_scale):
         """Return the scalar to differentiate."""
@@ -273,7 +295,7 @@ def _refuse_new_state(variables, scope):
             raise TrainingError(
                 "a layer changes a weight that is not trained",
                 where=variable.path,
-                expected="weights that only the optimizer changes",
+                expected="weights that only the optimizer changes, or running averages of tfattn's batch normalization",
                 received="a state that depends on the batches",
-                remedy="Use a normalization without batch statistics, such as layer normalization.",
+                remedy="Use tfattn.layers.BatchNormalization, or layer normalization.",
             )

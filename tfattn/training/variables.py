@@ -1,4 +1,4 @@
-"""Groups of a task's variables by path, for checkpoints, and the assignment of tensors to them."""
+"""Groups of a task's variables, for the training step and for checkpoints, and the assignment of tensors to them."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.errors import CheckpointError, listed
+from tfattn.layers.normalization import BatchNormalization
 from tfattn.tasks.task import TRAINING_ONLY, Task
 
 MAX_LISTED = 5  # tensors listed in an error
@@ -14,14 +15,32 @@ MAX_LISTED = 5  # tensors listed in an error
 Group = Mapping[str, tf.Variable]
 
 
+def running_averages(task: Task) -> list[keras.Variable]:
+    """Return the running averages of batch normalizations that are trained."""
+    layers = task._flatten_layers(include_self=False, recursive=True)
+    trained = [layer for layer in layers if isinstance(layer, BatchNormalization) and layer.gamma.trainable]
+    return [variable for layer in trained for variable in (layer.moving_mean, layer.moving_variance)]
+
+
+def fixed_weights(task: Task) -> list[keras.Variable]:
+    """Return the weights that no step changes."""
+    running = {id(variable) for variable in running_averages(task)}
+    return [variable for variable in task.non_trainable_weights if id(variable) not in running]
+
+
 def trained(task: Task) -> Group:
     """Return a task's trained weights by path."""
     return _by_path(task.trainable_weights)
 
 
+def changing(task: Task) -> Group:
+    """Return the weights that a step changes by path: trained weights, and running averages of batch normalization."""
+    return _by_path([*task.trainable_weights, *running_averages(task)])
+
+
 def frozen(task: Task) -> Group:
-    """Return a task's weights that are not trained, by path."""
-    return _by_path(task.non_trainable_weights)
+    """Return the weights that no step changes, by path."""
+    return _by_path(fixed_weights(task))
 
 
 def values(variables: Group) -> dict[str, np.ndarray]:
