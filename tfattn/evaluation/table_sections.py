@@ -115,7 +115,7 @@ def curves(predicted: PredictedTableRows, metrics: dict[str, float], operating_p
         explanation = f"“{label}” is predicted if its score is at least {threshold}."
         if before:
             explanation += (
-                f" This operating point was selected on validation rows; it had a sensitivity of "
+                f" This operating point was selected on {operating_point.split} rows; it had a sensitivity of "
                 f"{_with_interval(before, 'sensitivity')} and a specificity of {_with_interval(before, 'specificity')}."
             )
         words = f"operating point {threshold}"
