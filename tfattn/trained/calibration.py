@@ -30,11 +30,11 @@ def calibrate(run: Run, ensemble: TrainedEnsemble) -> None:
     Raises:
         DataError: there are too few calibration rows.
     """
-    for member in run.datasets:
-        check_calibration_rows(member)
     ensemble.operating_point = ensemble.calibrator = None
     for name in (OPERATING_POINT, CALIBRATOR):
         (run.folder / name).unlink(missing_ok=True)
+    for member in run.datasets:
+        check_calibration_rows(member)
     options = _options(run.config)
     split, task = calibration_split(run), ensemble.task
     if options and (options.temperature or options.coverage):

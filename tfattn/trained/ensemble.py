@@ -75,10 +75,13 @@ class TrainedEnsemble:
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> Predictions:
         """Predict N raw rows in one batch; arrays (N, ...) by name."""
-        return as_arrays(self.combined(self.predict_each(rows)))
+        return as_arrays(self.combined(self._predict_members(rows)))
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
-        """Predict N raw rows with each model separately."""
+        """Predict N raw rows with each model separately, calibrated like the ensemble."""
+        return [as_arrays(self.combined([member])) for member in self._predict_members(rows)]
+
+    def _predict_members(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
         fields = stack_fields(rows, self.preprocessor.fields)
         batches = [padded(preprocessor(fields)) for preprocessor in self.preprocessors]
         return [
