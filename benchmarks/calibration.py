@@ -1,4 +1,4 @@
-"""Calibration on rows kept aside: scores before and after temperature scaling, and the coverage of sets or intervals.
+"""Calibration on held-out rows: scores before and after temperature scaling, and the coverage of sets or intervals.
 
     python -m benchmarks.calibration PIPELINE [--seeds 3] [--coverage 0.9] [--set KEY=VALUE ...]
 

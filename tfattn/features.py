@@ -86,6 +86,7 @@ IS_LABEL = "is_label"  # (B, C) bool, True at predicted labels
 COMPLEMENTS = "complements"  # (B, C) float32, one minus each score, exact also where a score rounds to 1
 UNCALIBRATED_SCORES = "uncalibrated_scores"  # (B, C) float32, scores before temperature scaling
 IN_PREDICTION_SET = "in_prediction_set"  # (B, C) bool, True at labels of the prediction set
+PREDICTION_SET = "prediction_set"  # the same as a list of labels, for readers
 INTERVAL_LOW, INTERVAL_HIGH = "interval_low", "interval_high"  # (B,) float32, the ends of prediction intervals
 LABEL_IDS = "label_ids"  # (B,) int32; for words (B, T), at first tokens, else -1; for lists of texts, the choice
 IS_TAGGED = "is_tagged"  # (B, T) int32, 1 at the first token of each word with a tag in the file

@@ -11,8 +11,14 @@ from tfattn.evaluation import plots
 from tfattn.evaluation.metrics import brier_score, calibration_error, log_loss
 from tfattn.evaluation.report import Panels, Picture, Section, Table, Text
 from tfattn.evaluation.wording import between, count, number, percent, percents
-from tfattn.features import IN_PREDICTION_SET, INTERVAL_HIGH, INTERVAL_LOW, PREDICTIONS, UNCALIBRATED_SCORES
-from tfattn.serving.client.row_values import PREDICTION_SET
+from tfattn.features import (
+    IN_PREDICTION_SET,
+    INTERVAL_HIGH,
+    INTERVAL_LOW,
+    PREDICTION_SET,
+    PREDICTIONS,
+    UNCALIBRATED_SCORES,
+)
 from tfattn.tasks.calibration import Calibrator
 from tfattn.tasks.conformal import rank
 from tfattn.tasks.intervals import counted_fraction

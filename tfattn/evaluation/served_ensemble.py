@@ -17,12 +17,12 @@ from tfattn.features import (
     LABEL,
     LABEL_IDS,
     LABELS,
+    PREDICTION_SET,
     PREDICTIONS,
 )
 from tfattn.serving.client.input_rows import InputRow
 from tfattn.serving.client.local import LocalModel
 from tfattn.serving.client.predict import Predictor, values
-from tfattn.serving.client.row_values import PREDICTION_SET
 from tfattn.serving.page import card
 from tfattn.tasks.calibration import Calibrator
 from tfattn.tasks.operating_point import OperatingPoint

@@ -5,10 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tfattn.errors import ServingError
-from tfattn.features import IN_PREDICTION_SET, IS_LABEL, TEXT
+from tfattn.features import IN_PREDICTION_SET, IS_LABEL, PREDICTION_SET, TEXT
 
 PREDICTION = "prediction"  # a number
-PREDICTION_SET = "prediction_set"  # labels
 # The outputs of a tagger, a value for each entity of a text, with the key of an entity for each.
 ENTITIES = {"entities": "text", "labels": "label", "start": "start", "end": "end", "score": "score"}
 LENGTH = "length"
