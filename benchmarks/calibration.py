@@ -26,7 +26,12 @@ CALIBRATED = {
     "brier_score_uncalibrated": "Brier before",
     "brier_score": "after",
 }
-SETS = {"set_size": "mean set size", "singletons": "singletons", "empty_sets": "empty"}
+SETS = {
+    "lowest_coverage": "lowest of a label",
+    "set_size": "mean set size",
+    "singletons": "singletons",
+    "empty_sets": "empty",
+}
 INTERVALS = {"mean_absolute_error": "mean error", "interval_width": "interval width"}
 COVERAGE = {"coverage": "coverage", "coverage_low": "95 % from", "coverage_high": "to"}
 
@@ -56,7 +61,9 @@ def main(arguments: argparse.Namespace) -> list[results.Table]:
     first, seeds = config.values["seed"], {}
     for seed in range(first, first + arguments.seeds):
         with evaluated_run(str(arguments.pipeline), [*settings, f"seed={seed}"]) as run:
-            seeds[f"seed {seed}"] = read_metrics(run)
+            metrics = read_metrics(run)
+        of_labels = [value for name, value in metrics.items() if name.startswith("coverage/")]
+        seeds[f"seed {seed}"] = metrics | ({"lowest_coverage": min(of_labels)} if of_labels else {})
     tables = [{**INTERVALS, **COVERAGE}] if is_regression else [CALIBRATED, {**COVERAGE, **SETS}]
     name = config.values["name"]
     titles = [f"{name}, calibrated scores", f"{name}, requested coverage {arguments.coverage:g}"][-len(tables) :]

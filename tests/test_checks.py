@@ -33,7 +33,7 @@ task: {name: classification}
 training: {epochs: 1}
 """
 PERIODIC = TABLE.replace("num_heads: 2", "num_heads: 2, numeric_embedding: periodic")
-NUMBERS = "data.source={name: csv, path: rows.csv, fields: {target: height}}"
+NUMBERS = "data.source={name: csv, path: rows.csv, fields: {target: weight}}"
 ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n},{'abc'[n % 3]}\n" for n in range(24))
 
 
@@ -241,11 +241,11 @@ def test_errors_of_the_data_are_reported_before_training(tmp_path, monkeypatch, 
     [
         (
             ["calibration={coverage: 0.9}", "data.split.calibration=0.3"],
-            "there are too few calibration rows for a coverage of 0.9: expected at least 9, received 6",
+            "there are too few calibration rows for a coverage of 0.9: expected at least 9, received 7",
         ),
         (
             ["calibration={coverage: 0.7, by_class: true}", "data.split.calibration=0.3"],
-            "too few calibration rows of the label 'a' for a coverage of 0.7: expected at least 3, received 2",
+            "too few calibration rows of the label 'c' for a coverage of 0.7: expected at least 3, received 2",
         ),
         (
             ["calibration={temperature: true}", "data.split={hold_out: {kind: [c]}, group: age, stratify: false}"],
@@ -273,9 +273,21 @@ TEST_ROWS = "data.split={validation: 0.2, test: 0.2}"
     [
         (TEXTS, ["calibration={coverage: 0.9}"], "data.split.calibration: there are no calibration rows: expected a"),
         (TEXTS, ["calibration={}"], "calibration.temperature: nothing is calibrated"),
-        (TEXTS, ["calibration={coverage: 0}", TEST_ROWS], "calibration.coverage: expected a number above 0.0"),
-        (TEXTS, ["calibration={coverage: 1}", TEST_ROWS], "calibration.coverage: expected a number below 1.0"),
-        (TEXTS, ["calibration={coverage: 90}", TEST_ROWS], "calibration.coverage: expected a number below 1.0"),
+        (
+            TEXTS,
+            ["calibration={coverage: 0}", TEST_ROWS],
+            "calibration.coverage: wrong value: expected a number > 0 and < 1",
+        ),
+        (
+            TEXTS,
+            ["calibration={coverage: 1}", TEST_ROWS],
+            "calibration.coverage: wrong value: expected a number > 0 and < 1",
+        ),
+        (
+            TEXTS,
+            ["calibration={coverage: 90}", TEST_ROWS],
+            "calibration.coverage: wrong value: expected a number > 0 and < 1",
+        ),
         (TEXTS, ["calibration={by_class: true}", TEST_ROWS], "needs another `coverage`"),
         (
             TEXTS,

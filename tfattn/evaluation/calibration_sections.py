@@ -1,6 +1,6 @@
 """Calibration in reports: scores before and after temperature scaling, and the coverage of sets and intervals."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,7 @@ def of_labels(
     *,
     groups: Callable[[np.ndarray], Groups],
     unit: str,
+    axes: Mapping[str, str] | None = None,
 ) -> CalibrationReport:
     """Report the calibration of scores, and the coverage of prediction sets.
 
@@ -81,6 +82,7 @@ def of_labels(
         true: (N,) ids of the true labels, or (N, C) bool for label sets.
         groups: computes the groups of a reliability diagram from scores.
         unit: the name of a row.
+        axes: the labels of the axes of the diagram, see `plots.reliability`.
     """
     calibrator: Calibrator | None = ensemble.calibrator
     values = predictions.values
@@ -88,14 +90,14 @@ def of_labels(
         return CalibrationReport()
     metrics, sections, facts, added = {}, [], {}, ()
     if UNCALIBRATED_SCORES in values:
-        metrics, scaled = _scaled(calibrator, predictions, true, groups, unit)
+        metrics, scaled = _scaled(calibrator, predictions, true, groups, unit, axes or {})
         sections.append(scaled)
     if IN_PREDICTION_SET in values:
         inside = values[IN_PREDICTION_SET]
         found = _set_metrics(calibrator, inside, true, ensemble.labels)
         metrics |= found
         sections.append(_sets(calibrator, found, inside, true, ensemble.labels, unit))
-        facts = {"prediction sets": f"{_covered(found)}, {number(found['set_size'])} labels on average"}
+        facts = {"prediction sets": f"{_covered(found)}, mean size {number(found['set_size'])}"}
         order = np.argsort(-values["scores"], axis=1, kind="stable")
         added = [
             {PREDICTION_SET: [ensemble.labels[label] for label in ranked if mask[label]]}
@@ -144,6 +146,7 @@ def _scaled(
     true: np.ndarray,
     groups: Callable[[np.ndarray], Groups],
     unit: str,
+    axes: Mapping[str, str],
 ) -> tuple[dict[str, float], Section]:
     """Return the metrics and the section of temperature scaling."""
     scores = {"before": predictions.values[UNCALIBRATED_SCORES], "after": predictions.values["scores"]}
@@ -158,7 +161,9 @@ def _scaled(
     before, after = by_time.values()
     metrics = {"temperature": calibrator.temperature, **after}
     metrics |= {f"{name}_uncalibrated": value for name, value in before.items()}
-    figures = {when: plots.reliability(groups(found), title=when.capitalize()) for when, found in scores.items()}
+    figures = {
+        when: plots.reliability(groups(found), title=when.capitalize(), **axes) for when, found in scores.items()
+    }
     pictures = [
         Picture(f"reliability_{when}", svg(figure), f"fraction of correct predictions by score, {when} scaling")
         for when, figure in figures.items()
@@ -217,8 +222,8 @@ def _sets(
     columns = [f"{unit}s", "coverage", "95% interval"]
     parts = [
         Text(
-            f"{_sentence(calibrator, metrics, unit)} The sets have {number(metrics['set_size'])} labels on average; "
-            f"{percent(metrics['singletons'])} have a single label.{empty}"
+            f"{_sentence(calibrator, metrics, unit)} The mean number of labels in a set is "
+            f"{number(metrics['set_size'])}; {percent(metrics['singletons'])} have a single label.{empty}"
         ),
         Table(["true label", *columns, "mean size"], by_label, f"All {len(by_label)} labels" * (len(by_label) > 30)),
         Table(["labels in the set", *columns, f"fraction of the {unit}s"], by_size),
@@ -239,14 +244,18 @@ def _row(covered: np.ndarray) -> list[Any]:
 
 
 def _covered(metrics: dict[str, float]) -> str:
-    return f"coverage {percent(metrics['coverage'])} of {metrics['requested_coverage']:.4g}"
+    return f"coverage {percent(metrics['coverage'])} of {_requested(metrics)}"
+
+
+def _requested(metrics: dict[str, float]) -> str:
+    return f"{100 * metrics['requested_coverage']:.6g}%"
 
 
 def _sentence(calibrator: Calibrator, metrics: dict[str, float], unit: str) -> str:
     """State the requested and the measured coverage, and how it varies with the calibration rows."""
     measured = (
         f"{percent(metrics['coverage'])} of the {unit}s are covered "
-        f"({percents(metrics['coverage_low'], metrics['coverage_high'])}); {calibrator.coverage:.4g} were requested."
+        f"({percents(metrics['coverage_low'], metrics['coverage_high'])}); {_requested(metrics)} were requested."
     )
     if not calibrator.rows or calibrator.by_class:
         return measured
@@ -256,6 +265,6 @@ def _sentence(calibrator: Calibrator, metrics: dict[str, float], unit: str) -> s
     low, high = beta.interval(0.95, covered, calibrator.rows + 1 - covered)
     rows = count(calibrator.rows, f"{calibrator.split} {unit}")
     return (
-        f"{measured} Calibrated on {rows}, the coverage of all new {unit}s is between {percents(low, high)} for 95% of "
-        "such samples."
+        f"{measured} Calibrated on {rows}, the coverage of all new {unit}s is between "
+        f"{percents(low, high, word='and')} for 95% of such samples."
     )

@@ -77,6 +77,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         true,
         groups=lambda scores: calibration(scores.ravel(), true.ravel()),
         unit=row_format.unit,
+        axes={"score": "score of a label", "fraction": "fraction that has the label"},
     )
     metrics |= calibrated.metrics
     if ensemble.operating_point is not None:

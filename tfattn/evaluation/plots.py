@@ -188,7 +188,7 @@ def reliability(
         score, fraction, diagonal: labels of the axes and of the identity line.
         title: the title of the plot.
     """
-    figure = new_figure(5.2, 3.8)
+    figure = new_figure(4.6, 3.8)
     axes = figure.add_subplot()
     _, scores, fractions = (np.array(column) for column in zip(*groups, strict=True))
     axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label=diagonal)

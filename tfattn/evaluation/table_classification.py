@@ -68,6 +68,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         predicted.true,
         groups=lambda scores: calibration(replace(predicted, scores=scores).probability, is_true),
         unit="row",
+        axes=table_sections.calibration_axes(predicted),
     )
     metrics |= calibrated.metrics
     if ensemble.operating_point is not None:
