@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: argparse.Namespace) -> list[results.Table]:
     """Return the metrics of each seed and their means."""
-    config = resolve(arguments.pipeline, arguments.overrides)
+    config = resolve(arguments.pipeline)
     is_regression = config.values["task"]["name"] == "regression"
     temperature = "" if is_regression else "temperature: true, "
     settings = [

@@ -89,10 +89,10 @@ def of_labels(
     if calibrator is None:
         return CalibrationReport()
     metrics, sections, facts, added = {}, [], {}, ()
-    if UNCALIBRATED_SCORES in values:
+    if calibrator.temperature is not None:
         metrics, scaled = _scaled(calibrator, predictions, true, groups, unit, axes or {})
         sections.append(scaled)
-    if IN_PREDICTION_SET in values:
+    if calibrator.coverage is not None:
         inside = values[IN_PREDICTION_SET]
         found = _set_metrics(calibrator, inside, true, ensemble.labels)
         metrics |= found
@@ -118,7 +118,7 @@ def of_numbers(
         unit: the name of a row.
     """
     calibrator: Calibrator | None = ensemble.calibrator
-    if calibrator is None or INTERVAL_LOW not in predictions.values:
+    if calibrator is None:
         return CalibrationReport()
     low, high = (predictions.values[name].astype(np.float64) for name in (INTERVAL_LOW, INTERVAL_HIGH))
     inside = (low <= true) & (true <= high)
@@ -168,13 +168,16 @@ def _scaled(
         Picture(f"reliability_{when}", svg(figure), f"fraction of correct predictions by score, {when} scaling")
         for when, figure in figures.items()
     ]
+    rows = count(calibrator.rows, f"{calibrator.split} {unit}")
     direction = "lowers high scores" if calibrator.temperature > 1 else "raises high scores"
+    words = (
+        f"The logits are divided by a temperature of {number(calibrator.temperature)}, which {direction} and keeps "
+        f"their order. It minimizes the log loss of {rows}."
+    )
+    if calibrator.temperature == 1:
+        words = f"The scores are unchanged: all of the {rows} are predicted correctly, and have no best temperature."
     parts = [
-        Text(
-            f"The logits are divided by a temperature of {number(calibrator.temperature)}, which {direction} and keeps "
-            f"their order. It minimizes the log loss of {count(calibrator.rows, f'{calibrator.split} {unit}')}. The "
-            f"table and the diagrams are about {count(len(true), f'{predictions.split} {unit}')}."
-        ),
+        Text(f"{words} The table and the diagrams are about {count(len(true), f'{predictions.split} {unit}')}."),
         Table(["", "before", "after"], [[words, before[name], after[name]] for name, words in METRICS.items()]),
         Panels(pictures),
     ]
