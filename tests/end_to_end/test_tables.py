@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tfattn import files
@@ -208,13 +209,25 @@ def test_another_coverage_does_not_train_again(finished, tmp_path, command, monk
     shutil.copytree(finished[0], tmp_path / "copy", symlinks=True)
     monkeypatch.chdir(tmp_path / "copy")
     before = files.read_json("runs/tiny/latest/calibrator.json")
-    answer = command("run", "tiny.yaml", "--set", "calibration.coverage=0.5", "--set", "evaluation.baseline=false")
+    options = ("calibration.coverage=0.5", "evaluation.baseline=false", "export.formats=[saved_model, litert]")
+    answer = command("run", "tiny.yaml", *(word for option in options for word in ("--set", option)))
     assert answer.status == 0, answer.errors
     assert "train: nothing has changed" in answer.errors and "prepare: nothing has changed" in answer.errors
     after = files.read_json("runs/tiny/latest/calibrator.json")
     assert after["temperature"] == before["temperature"]  # the same rows, the same temperature
     assert after["score_thresholds"][0] > before["score_thresholds"][0]
     assert len(list(Path("saved_models/tiny").glob("[0-9]*"))) == 2
+    # LiteRT computes the networks; temperature and sets follow in the graph.
+    served = {}
+    for engine in ("tensorflow", "litert"):
+        answer = command("predict", "tiny", "--input", "runs/tiny/latest/predictions.jsonl", "--engine", engine)
+        served[engine] = [json.loads(line) for line in answer.output.splitlines()]
+    scores, sets = (
+        {engine: np.array([of(line) for line in lines]) for engine, lines in served.items()}
+        for of in (lambda line: [*line["scores"].values()], lambda line: ", ".join(line["prediction_set"]))
+    )
+    assert np.abs(scores["tensorflow"] - scores["litert"]).max() < 0.05
+    assert np.mean(sets["tensorflow"] == sets["litert"]) > 0.9
     without = command("evaluate", "tiny.yaml", "--set", "calibration=null", "--set", "evaluation.baseline=false")
     assert without.status == 0 and not Path("runs/tiny/latest/calibrator.json").exists()
     assert "coverage" not in files.read_json("runs/tiny/latest/metrics.json")
