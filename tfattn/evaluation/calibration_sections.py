@@ -247,7 +247,7 @@ def _row(covered: np.ndarray) -> list[Any]:
 
 
 def _covered(metrics: dict[str, float]) -> str:
-    return f"coverage {percent(metrics['coverage'])} of {_requested(metrics)}"
+    return f"coverage {percent(metrics['coverage'])} (requested: {_requested(metrics)})"
 
 
 def _requested(metrics: dict[str, float]) -> str:
