@@ -33,6 +33,7 @@ task: {name: classification}
 training: {epochs: 1}
 """
 PERIODIC = TABLE.replace("num_heads: 2", "num_heads: 2, numeric_embedding: periodic")
+NUMBERS = "data.source={name: csv, path: rows.csv, fields: {target: weight}}"
 ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n},{'abc'[n % 3]}\n" for n in range(24))
 
 
@@ -233,6 +234,92 @@ def test_errors_of_the_data_are_reported_before_training(tmp_path, monkeypatch, 
         assert answer.status == 2 and message in answer.errors
         assert "train: runs" not in answer.errors
     assert not list(tmp_path.rglob("checkpoints"))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            ["calibration={coverage: 0.9}", "data.split.calibration=0.3"],
+            "there are too few calibration rows for a coverage of 0.9: expected at least 9, received 7",
+        ),
+        (
+            ["calibration={coverage: 0.7, by_class: true}", "data.split.calibration=0.3"],
+            "too few calibration rows of the label 'c' for a coverage of 0.7: expected at least 3, received 2",
+        ),
+        (
+            ["calibration={temperature: true}", "data.split={hold_out: {kind: [c]}, group: age, stratify: false}"],
+            "a label has no calibration row: expected at least one validation row of each label, received none of c",
+        ),
+    ],
+)
+def test_too_few_calibration_rows_are_reported_before_training(tmp_path, monkeypatch, command, overrides, message):
+    monkeypatch.chdir(tmp_path)
+    source = "data.source={name: csv, path: rows.csv, fields: {label: kind, kind: kind, age: age}}"
+    labels = "data.targets={labels: [a, b, c]}"
+    (tmp_path / "tiny.yaml").write_text(TABLE)
+    (tmp_path / "rows.csv").write_text(ROWS)
+    options = [word for override in [source, labels, *overrides] for word in ("--set", override)]
+    answer = command("train", "tiny.yaml", *options)
+    assert answer.status == 1 and message in answer.errors, answer.errors
+    assert "train: runs" not in answer.errors
+
+
+TEST_ROWS = "data.split={validation: 0.2, test: 0.2}"
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "overrides", "message"),
+    [
+        (TEXTS, ["calibration={coverage: 0.9}"], "data.split.calibration: there are no calibration rows: expected a"),
+        (TEXTS, ["calibration={}"], "calibration.temperature: nothing is calibrated"),
+        (
+            TEXTS,
+            ["calibration={coverage: 0}", TEST_ROWS],
+            "calibration.coverage: wrong value: expected a number > 0 and < 1",
+        ),
+        (
+            TEXTS,
+            ["calibration={coverage: 1}", TEST_ROWS],
+            "calibration.coverage: wrong value: expected a number > 0 and < 1",
+        ),
+        (
+            TEXTS,
+            ["calibration={coverage: 90}", TEST_ROWS],
+            "calibration.coverage: wrong value: expected a number > 0 and < 1",
+        ),
+        (TEXTS, ["calibration={by_class: true}", TEST_ROWS], "needs another `coverage`"),
+        (
+            TEXTS,
+            ["calibration={threshold: f1}", TEST_ROWS],
+            "calibration.threshold: there is no positive label for a threshold: expected `task.positive`",
+        ),
+        (
+            TABLE,
+            ["calibration={threshold: f1}", TEST_ROWS, "task={name: classification, positive: a, specificity: 0.9}"],
+            "calibration.threshold: the operating point is given twice: expected either `task.specificity` or",
+        ),
+        (
+            TABLE,
+            ["calibration={coverage: 0.9}", "ensemble.folds=3", "data.split.calibration=0.2"],
+            "ensemble.folds: a calibrated ensemble of folds needs test rows: expected `data.split.test` above 0",
+        ),
+        (
+            TABLE,
+            ["calibration={temperature: true}", TEST_ROWS, "task={name: regression}", NUMBERS],
+            "calibration.temperature: the task regression has no such calibration: expected one of coverage",
+        ),
+    ],
+)
+def test_an_invalid_calibration_is_refused(checked, pipeline, overrides, message):
+    assert message in checked(pipeline, *overrides)
+
+
+def test_rows_that_may_calibrate(checked):
+    section = "calibration={temperature: true, coverage: 0.9}"
+    assert checked(TEXTS, section, "data.split.calibration=0.2") == ""
+    assert checked(TEXTS, section, TEST_ROWS) == ""  # the validation rows, as test rows measure
+    assert checked(TABLE, section, TEST_ROWS, "ensemble.seeds=2") == ""
 
 
 FOLDS = "ensemble.folds=3"

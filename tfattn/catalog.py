@@ -261,6 +261,7 @@ SECTIONS: dict[str, str] = {
     "teacher": "tfattn.runs.teacher:Teacher",
     "ensemble": "tfattn.runs.ensemble:Ensemble",
     "search": "tfattn.runs.search:Search",
+    "calibration": "tfattn.tasks.calibration:Calibration",
     "early_stopping": "tfattn.training.callbacks:EarlyStopping",
     "comparison": "tfattn.runs.comparison:Comparison",
     "elmo": "tfattn.models.elmo:Elmo",

@@ -17,6 +17,7 @@ from tfattn.runs.ensemble import build_ensemble
 from tfattn.runs.member import Member, build_task, check_labels
 from tfattn.runs.teacher import open_teacher
 from tfattn.tasks.task import Task
+from tfattn.trained.calibration import check_calibration_rows, check_section
 from tfattn.training.memory import build_without_values, check_memory
 from tfattn.training.trainer import Trainer
 from tfattn.vectors.token_embeddings import check_embeddings
@@ -57,16 +58,18 @@ def check(config: Config) -> Data:
     _check_task(config, task, parts["training"], sizes)
     _check_length(config, preprocessor, model)
     _check_ensemble(config, task, data)
+    check_section(config, task, data)
     return data
 
 
 def check_prepared(members: Sequence[Member]) -> None:
-    """Check the configuration with the prepared data, before training: the actual sizes and the labels."""
+    """Check the configuration with the prepared data, before training: the actual sizes, labels and rows."""
     check_labels(members)
     for member in {member.prepared: member for member in members}.values():
         preprocessor = member.preprocessor()
         task = build_without_values(functools.partial(member.task, preprocessor))
         _check_task(member.config, task, member.trainer, preprocessor.sizes)
+        check_calibration_rows(member)
 
 
 def _build_all(sections: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ TINY = {
     "num_key_value_heads": 2,
 }
 VOCABULARY = 1000
+COVERAGE = 0.5  # a higher coverage needs more calibration rows
 SHOWN = 300  # characters of the answer
 LENGTH = (f"training.steps={STEPS}", "training.epochs=null", "training.min_steps=null")
 WAIT_SECONDS = 120.0  # for a request, on a busy machine
@@ -74,6 +75,8 @@ def _overrides(config: Config, folder: Path) -> Iterator[str]:
     for kind, count in (config.values["ensemble"] or {}).items():
         if count is not None and count > MODELS:
             yield f"ensemble.{kind}={MODELS}"
+    if (config.values["calibration"] or {}).get("coverage"):
+        yield f"calibration.coverage={COVERAGE}"
     size = config.at("data", "preprocessing").get("vocabulary_size")
     if size is not None and size > VOCABULARY:
         yield f"data.preprocessing.vocabulary_size={VOCABULARY}"

@@ -45,8 +45,9 @@ from tfattn.runs.run import Run
 from tfattn.runs.teacher import distillation
 from tfattn.sharing import trained_adapter
 from tfattn.tasks.task import Task
-from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble, load
-from tfattn.trained.predictions import choose_operating_point, evaluation_split, predict_for_parity, predict_split
+from tfattn.trained.calibration import calibrate, calibration_split
+from tfattn.trained.ensemble import CALIBRATOR, OPERATING_POINT, TrainedEnsemble, load
+from tfattn.trained.predictions import evaluation_split, predict_for_parity, predict_split
 from tfattn.training.checkpoints import Checkpoints
 from tfattn.training.environment import ENVIRONMENT, environment_of
 from tfattn.training.memory import report_out_of_memory
@@ -126,9 +127,10 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
 def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
     """Measure the best weights, in float32 as the export has them: metrics, plots and a report."""
     inputs = identity.evaluation_inputs(run.config, _weights(run))
-    with run.stage_log.stage("evaluate", force=force, inputs=inputs, outputs=(OPERATING_POINT, *OUTPUTS)) as needed:
+    outputs = (OPERATING_POINT, CALIBRATOR, *OUTPUTS)
+    with run.stage_log.stage("evaluate", force=force, inputs=inputs, outputs=outputs) as needed:
         if needed:
-            choose_operating_point(run, ensemble())
+            calibrate(run, ensemble())
             predicted = predict_split(run, ensemble(), evaluation_split(run))
             report = registry.find("report", run.config.values["task"]["name"])(ensemble(), predicted)
             section: Evaluation = build(run.config, "evaluation")
@@ -242,7 +244,7 @@ def _chosen(run: Run, ensemble: TrainedEnsemble) -> list[str]:
     """List the choices that were made on the validation rows."""
     chosen = {
         "which epoch to keep": run.config.at("training", "selection") == "best_epoch",
-        "the operating point": ensemble.operating_point is not None,
+        "the operating point": ensemble.operating_point is not None and calibration_split(run) == VALIDATION,
     }
     return [name for name, is_chosen in chosen.items() if is_chosen]
 

@@ -170,3 +170,31 @@ def test_rows_are_held_out_by_their_values():
     rows = [("A", "1"), (" B ", "1"), ("C", "9"), ("C", "1"), ("a", "99")]
     assert [split.is_held_out({"panel": panel, "run": run}) for panel, run in rows] == [True, True, True, False, False]
     assert Split().roles == () and not Split().is_held_out({"panel": "A"})
+
+
+@given(st.integers(0, 1000), st.booleans(), st.sampled_from([None, 3]))
+def test_calibration_rows_are_in_no_other_part(seed, stratify, folds):
+    classes = classes_of([40, 30, 20])
+    options = {"stratify": stratify, "folds": folds, "test": 0.2}
+    parts = Split(calibration=0.2, **options).assign(classes, seed)
+    assert sorted(parts) == ["calibration", "test", "train", "validation"]
+    assert sorted(np.concatenate(list(parts.values()))) == list(range(90))
+    assert len(parts["calibration"]) == len(parts["test"]) == 18
+    # The calibration rows are taken from the training rows: the test rows, and without folds the validation rows, stay.
+    others = Split(**options).assign(classes, seed)
+    for part in ("test", *([] if folds else ["validation"])):
+        np.testing.assert_array_equal(parts[part], others[part])
+
+
+def test_folds_share_their_calibration_rows():
+    folds = [Split(folds=3, fold=fold, calibration=0.2).assign(OF_SAMPLES, seed=7) for fold in range(3)]
+    assert len({tuple(parts["calibration"]) for parts in folds}) == 1
+    assert not set(folds[0]["calibration"]) & set(np.concatenate([parts["validation"] for parts in folds]))
+
+
+def test_a_group_is_in_one_part_with_calibration_rows():
+    groups = [f"g{row // 4}" for row in range(80)]
+    parts = Split(group="sample", calibration=0.2, test=0.2).assign(["a", "b"] * 40, 7, groups=groups)
+    of_parts = [{groups[row] for row in rows} for rows in parts.values()]
+    assert len(of_parts) == 4 and sum(map(len, of_parts)) == 20
+    assert len(parts["calibration"]) == 16

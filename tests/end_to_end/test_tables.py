@@ -3,11 +3,15 @@
 import csv
 import json
 import os
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tfattn import files
+from tfattn.data.preparation.prepare import read_facts
+from tfattn.data.sources.raw_rows import read_rows
 from tfattn.evaluation.new_rows import evaluate_rows
 from tfattn.serving.page import card
 
@@ -21,7 +25,7 @@ data:
     fields:
       {label: PN_flag, sample: Sample, panel: Panel, dilution: Dilution, id: Locus, Score_BG: "Score BG"}
   targets: {labels: ["0", "1"]}
-  split: {validation: 0.2, group: sample, hold_out: {panel: [LODC]}}
+  split: {validation: 0.2, calibration: 0.2, group: sample, hold_out: {panel: [LODC]}}
   preprocessing:
     name: table
     numeric: [Expected_Frequency, Observed_Frequency, Supporting_Reads, Score_BG, Score_Mapping]
@@ -36,11 +40,12 @@ model:
   num_heads: 2
   numeric_embedding: piecewise_linear
 task: {name: classification, positive: "1", specificity: 0.9}
+calibration: {temperature: true, coverage: 0.8}
 training: {epochs: 2, optimizer: {name: adamw, learning_rate: 1e-2}}
 ensemble: {seeds: 2}
 runtime: {precision: float32}
 """
-FOLDS = ("--set", "ensemble={folds: 2}", "--set", "data.split.hold_out=null")
+FOLDS = ("--set", "ensemble={folds: 2}", "--set", "data.split.hold_out=null", "--set", "calibration=null")
 
 
 def write_project(folder, command):
@@ -161,6 +166,71 @@ def test_the_export_equals_the_evaluation(inside):
     assert {"accuracy", "accuracy_low", "sensitivity", "roc_auc_high"} <= told.metrics.keys()
     assert (told.positive, told.threshold) == ("1", metrics["operating_threshold"])
     assert told.inputs["Score_BG"].column == "Score BG"
+
+
+def test_the_sets_of_the_export_are_those_of_the_report(inside, command):
+    run = Path("runs/tiny/latest")
+    fitted, metrics = files.read_json(run / "calibrator.json"), files.read_json(run / "metrics.json")
+    assert fitted["split"] == files.read_json(run / "operating_point.json")["split"] == "calibration"
+    assert fitted["temperature"] == metrics["temperature"] > 0
+    lines = [json.loads(line) for line in (run / "predictions.jsonl").read_text().splitlines()]
+    answer = command("predict", "tiny", "--input", run / "predictions.jsonl")
+    served = [json.loads(line) for line in answer.output.splitlines()]
+    assert [line["prediction_set"] for line in served] == [line["prediction_set"] for line in lines]
+    threshold = min(fitted["score_thresholds"])
+    for line in served:
+        inside_set = {label for label, score in line["scores"].items() if score >= threshold}
+        assert inside_set == set(line["prediction_set"])
+    covered = [line["target"] in line["prediction_set"] for line in lines]
+    assert metrics["coverage"] == pytest.approx(sum(covered) / 200)
+    assert metrics["set_size"] == pytest.approx(sum(len(line["prediction_set"]) for line in lines) / 200)
+    (version,) = Path("saved_models/tiny").glob("[0-9]*")
+    assert card.read(version).coverage == 0.8
+    report = (run / "report.html").read_text()
+    assert "Prediction sets" in report and "Temperature scaling" in report
+    assert {"reliability_before.svg", "reliability_after.svg"} <= set(os.listdir(run / "plots"))
+
+
+def test_no_calibration_row_trains_or_measures(inside):
+    (prepared,) = Path("runs/tiny/prepared").glob("[0-9a-f]*")
+    rows = {
+        split: {row["row"] for row in read_rows(prepared, split)} for split in ("calibration", "validation", "test")
+    }
+    measured = {json.loads(line)["row"] for line in Path("runs/tiny/latest/predictions.jsonl").read_text().splitlines()}
+    assert measured == rows["test"] and not rows["calibration"] & (rows["test"] | rows["validation"])
+    counts = {name: split["rows"] for name, split in read_facts(prepared)["splits"].items()}
+    assert (
+        counts["calibration"] == len(rows["calibration"]) == files.read_json("runs/tiny/latest/calibrator.json")["rows"]
+    )
+    assert sum(counts.values()) == 1140  # every row is in one split
+
+
+def test_another_coverage_does_not_train_again(finished, tmp_path, command, monkeypatch):
+    shutil.copytree(finished[0], tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(tmp_path / "copy")
+    before = files.read_json("runs/tiny/latest/calibrator.json")
+    options = ("calibration.coverage=0.5", "evaluation.baseline=false", "export.formats=[saved_model, litert]")
+    answer = command("run", "tiny.yaml", *(word for option in options for word in ("--set", option)))
+    assert answer.status == 0, answer.errors
+    assert "train: nothing has changed" in answer.errors and "prepare: nothing has changed" in answer.errors
+    after = files.read_json("runs/tiny/latest/calibrator.json")
+    assert after["temperature"] == before["temperature"]  # the same rows, the same temperature
+    assert after["score_thresholds"][0] > before["score_thresholds"][0]
+    assert len(list(Path("saved_models/tiny").glob("[0-9]*"))) == 2
+    # LiteRT computes the networks; temperature and sets follow in the graph.
+    served = {}
+    for engine in ("tensorflow", "litert"):
+        answer = command("predict", "tiny", "--input", "runs/tiny/latest/predictions.jsonl", "--engine", engine)
+        served[engine] = [json.loads(line) for line in answer.output.splitlines()]
+    scores, sets = (
+        {engine: np.array([of(line) for line in lines]) for engine, lines in served.items()}
+        for of in (lambda line: [*line["scores"].values()], lambda line: ", ".join(line["prediction_set"]))
+    )
+    assert np.abs(scores["tensorflow"] - scores["litert"]).max() < 0.05
+    assert np.mean(sets["tensorflow"] == sets["litert"]) > 0.9
+    without = command("evaluate", "tiny.yaml", "--set", "calibration=null", "--set", "evaluation.baseline=false")
+    assert without.status == 0 and not Path("runs/tiny/latest/calibrator.json").exists()
+    assert "coverage" not in files.read_json("runs/tiny/latest/metrics.json")
 
 
 @pytest.mark.slow

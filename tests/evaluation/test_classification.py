@@ -29,7 +29,7 @@ ROWS = [
     for number, text in enumerate(TEXTS)
 ]
 HISTORY = [{"epoch": 1, "step": 3, "loss": 1.0, "validation_loss": 1.1, "validation_accuracy": 0.5}]
-ENSEMBLE = SimpleNamespace(task=SimpleNamespace(model=None), labels=LABELS)
+ENSEMBLE = SimpleNamespace(task=SimpleNamespace(model=None), labels=LABELS, calibrator=None)
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,8 @@ def trained_on(split):
 
 def ensemble_of(labels):
     model = Vit(image_size=8, patch_size=4, hidden_dim=8, num_layers=2, num_heads=2, intermediate_dim=16)
-    return SimpleNamespace(labels=labels, preprocessor=Images(size=8), task=SimpleNamespace(model=model))
+    task = SimpleNamespace(model=model)
+    return SimpleNamespace(labels=labels, preprocessor=Images(size=8), task=task, calibrator=None)
 
 
 @pytest.fixture(scope="module")

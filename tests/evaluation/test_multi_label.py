@@ -30,6 +30,8 @@ def reported(predictions, rows, *, scores=None, members=(), **options):
     fields = ("text",) if "text" in rows[0] else ("a", "b")
     some = SimpleNamespace(
         labels=LABELS,
+        operating_point=None,
+        calibrator=None,
         preprocessor=SimpleNamespace(fields=fields, reads_columns=fields != ("text",)),
         most_permuted_rows=None,
         predict_each=lambda rows: [{"scores": ask(rows)}] * max(1, len(members)),

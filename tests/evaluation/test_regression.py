@@ -29,6 +29,7 @@ TEXTS = [{"row": row["row"], "target": row["target"], "text": f"text {row['id']}
 def ensemble(fields, *, reads_columns, members=1):
     return SimpleNamespace(
         task=SimpleNamespace(mean=40.0, deviation=8.0),
+        calibrator=None,
         preprocessor=SimpleNamespace(fields=fields, reads_columns=reads_columns),
         most_permuted_rows=None,
         predict_each=lambda rows: [{"predictions": of_table(rows)}] * members,

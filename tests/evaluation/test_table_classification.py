@@ -55,6 +55,7 @@ def reported(predictions, num_classes=2, positive=1, scores=(None,), operating_p
     ensemble = SimpleNamespace(
         labels=LABELS[:num_classes],
         operating_point=operating_point,
+        calibrator=None,
         task=SimpleNamespace(positive_id=positive),
         preprocessor=SimpleNamespace(fields=COLUMNS),
         most_permuted_rows=None,

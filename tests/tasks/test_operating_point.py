@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfattn.errors import ConfigError
-from tfattn.tasks.operating_point import choose
+from tfattn.tasks.operating_point import choose, optimize
 
 SCORES = np.array([0.125, 0.25, 0.5, 0.75, 0.875])
 POSITIVE = np.array([False, True, False, True, True])
@@ -67,3 +67,35 @@ def test_the_required_specificity_is_met_with_maximum_sensitivity(rows, specific
     lower = scores[~positive & (scores < point.threshold)]
     if len(lower):
         assert np.mean(scores[~positive] < lower.max()) < specificity + 1e-9
+
+
+@pytest.mark.parametrize("criterion", ["f1", "balanced_accuracy", {"false_negative": 5.0}])
+def test_the_threshold_is_the_best_of_all(criterion):
+    draw = np.random.default_rng(0)
+    positive = draw.random(60) < 0.3
+    scores = np.round(np.clip(draw.normal(loc=0.4 + 0.2 * positive, scale=0.2), 0, 1), 2).astype("float32")  # with ties
+
+    def value(threshold):
+        found = scores >= threshold
+        hits, alarms = np.sum(found & positive), np.sum(found & ~positive)
+        if criterion == "f1":
+            return 2 * hits / (found.sum() + positive.sum())
+        if criterion == "balanced_accuracy":
+            return (hits / positive.sum() + np.mean(~found[~positive])) / 2
+        return -(alarms + 5 * (positive.sum() - hits))
+
+    chosen = optimize(scores, positive, criterion).threshold
+    assert value(chosen) == pytest.approx(max(map(value, np.linspace(-0.005, 1.005, 102))))
+    assert chosen not in scores
+
+
+def test_costs_move_the_threshold():
+    costs = [{"false_positive": 1.0, "false_negative": cost} for cost in (0.2, 1.0, 5.0)]
+    thresholds = [optimize(SCORES, POSITIVE, cost).threshold for cost in costs]
+    assert thresholds == sorted(thresholds, reverse=True) and thresholds[0] > thresholds[-1]
+
+
+@pytest.mark.parametrize("positive", [np.zeros(5, bool), np.ones(5, bool)])
+def test_a_threshold_needs_both_kinds_of_rows(positive):
+    with pytest.raises(ConfigError, match="there are no rows to choose a threshold by"):
+        optimize(SCORES, positive, "f1")

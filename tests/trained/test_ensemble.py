@@ -8,6 +8,7 @@ from tfattn.models.bert import Bert
 from tfattn.models.feature_tokenizer_transformer import FeatureTokenizerTransformer
 from tfattn.preprocessing.table import TableColumns
 from tfattn.preprocessing.wordpiece import WordPiece
+from tfattn.tasks.calibration import Calibrator
 from tfattn.tasks.classification import Classification
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.trained.ensemble import TrainedEnsemble
@@ -74,3 +75,14 @@ def test_keras_settings_are_not_changed(tables):
     before = keras.config.dtype_policy()
     TrainedEnsemble(tables).predict(ROWS)
     assert keras.config.dtype_policy() == before
+
+
+def test_a_calibrator_acts_on_the_mean_scores(tables):
+    mean = TrainedEnsemble(tables).predict(ROWS)["scores"].astype("float64")
+    fitted = Calibrator(split="calibration", rows=9, temperature=0.5, coverage=0.9, score_thresholds=[0.6, 0.6])
+    point = OperatingPoint(float(np.median(mean[:, 1] ** 2 / (mean**2).sum(axis=1))))
+    found = TrainedEnsemble(tables, operating_point=point, calibrator=fitted).predict(ROWS)
+    np.testing.assert_allclose(found["scores"], mean**2 / (mean**2).sum(axis=1, keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(found["uncalibrated_scores"], mean, rtol=1e-6)
+    np.testing.assert_array_equal(found["in_prediction_set"], found["scores"] >= np.float32(0.6))
+    np.testing.assert_array_equal(found["label_ids"], found["scores"][:, 1] >= np.float32(point.threshold))

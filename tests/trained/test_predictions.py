@@ -1,59 +1,12 @@
-"""Predictions for a split: each row by the models that were not trained on it, at the operating point."""
+"""Predictions for a split: each row by the models that were not trained on it."""
 
 import keras
 import numpy as np
-import pytest
 
-from tfattn import files, stages
-from tfattn.config.resolve import resolve
-from tfattn.runs.identity import Fingerprints
-from tfattn.runs.run import Run
-from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.trained import predictions
-from tfattn.trained.ensemble import OPERATING_POINT, load
-from tfattn.trained.predictions import choose_operating_point, evaluation_split, predict_for_parity, predict_split
-from tfattn.training.checkpoints import Checkpoints
+from tfattn.trained.ensemble import load
+from tfattn.trained.predictions import evaluation_split, predict_for_parity, predict_split
 from tfattn.training.precision import precision_scope
-from tfattn.training.runtime import Runtime
-from tfattn.training.seeding import seeded
-from tfattn.training.variables import frozen, trained
-
-PIPELINE = """\
-name: tiny
-data:
-  source: {name: csv, path: rows.csv, fields: {label: kind}}
-  preprocessing: {name: table, numeric: [age, height]}
-  batching: {batch_size: 8}
-model: {name: feature_tokenizer_transformer, hidden_dim: 8, num_layers: 1, num_heads: 2}
-task: {name: classification, specificity: 0.5}
-ensemble: {folds: 2, seeds: 2}
-"""
-ROWS = "age,height,kind\n" + "".join(f"{20 + n},{150 + 3 * n % 37},{'ab'[n % 2]}\n" for n in range(24))
-
-
-@pytest.fixture(scope="module")
-def open_run(tmp_path_factory):
-    """Return a function that opens a run with overrides, prepared data and untrained weights."""
-    folder = tmp_path_factory.mktemp("project")
-    (folder / "tiny.yaml").write_text(PIPELINE)
-    (folder / "rows.csv").write_text(ROWS)
-
-    def open_run(*overrides):
-        places = (f"runs_folder={folder}/runs", f"data.source.path={folder}/rows.csv")
-        run = Run(
-            resolve(folder / "tiny.yaml", [*places, *overrides]), fingerprints=Fingerprints({}, {}), runtime=Runtime()
-        )
-        stages.prepare(run)
-        for member in run.members:
-            if not (member.folder / "checkpoints").exists():
-                with seeded(member.training_seed):
-                    task = member.task(member.preprocessor())
-                kept = Checkpoints(member.folder / "checkpoints", writes=True)
-                kept.save_frozen(frozen(task))
-                kept.save(1, {"weights": trained(task)}, {"step": 1, "best": None})
-        return run
-
-    return open_run
 
 
 def places(rows):
@@ -92,21 +45,6 @@ def test_rows_for_parity_are_predicted_by_all_models(open_run):
     np.testing.assert_allclose(values["scores"], scores, atol=1e-6)
 
 
-def test_the_operating_point_is_saved_with_the_run(open_run):
-    run = open_run("ensemble=null", "task.specificity=0.8")
-    ensemble = load(run)
-    assert ensemble.operating_point is None
-    choose_operating_point(run, ensemble)
-    point = files.read_json(run.folder / OPERATING_POINT, OperatingPoint)
-    assert point == ensemble.operating_point == load(run).operating_point
-    predicted = predict_split(run, ensemble, "validation")
-    np.testing.assert_array_equal(
-        predicted.values["label_ids"], predicted.values["scores"][:, 1] >= np.float32(point.threshold)
-    )
-    choose_operating_point(run, ensemble)  # as if none had been chosen before
-    assert ensemble.operating_point == point
-
-
 def test_a_split_is_predicted_once(open_run, monkeypatch):
     run = open_run("ensemble=null", "task.specificity=null")
     ensemble = load(run)
@@ -115,13 +53,6 @@ def test_a_split_is_predicted_once(open_run, monkeypatch):
     rows, again = predict_for_parity(run, ensemble)
     assert rows == first.rows
     np.testing.assert_array_equal(again["scores"], first.values["scores"])
-
-
-def test_a_task_without_an_operating_point_saves_none(open_run):
-    run = open_run("ensemble=null", "task.specificity=null")
-    ensemble = load(run)
-    choose_operating_point(run, ensemble)
-    assert ensemble.operating_point is None and not (run.folder / OPERATING_POINT).exists()
 
 
 def test_a_single_model_has_no_member_predictions(open_run):

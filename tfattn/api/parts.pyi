@@ -897,13 +897,14 @@ class Parts:
         *,
         validation: float = ...,
         test: float = ...,
+        calibration: float = ...,
         stratify: bool = ...,
         group: str | None = ...,
         hold_out: Mapping[str, list[str]] | None = ...,
         folds: int | None = ...,
         fold: int = ...,
     ) -> dict[str, Any]:
-        """Random split of rows into training, validation and test rows, reproducible for the same seed and labels."""
+        """Random split of rows into training, validation, test and calibration rows."""
     def batching(
         self,
         *,
@@ -976,6 +977,15 @@ class Parts:
         pruning: bool = ...,
     ) -> dict[str, Any]:
         """Ranges of settings for `tfattn search`."""
+    def calibration(
+        self,
+        *,
+        temperature: bool = ...,
+        threshold: Literal["f1", "balanced_accuracy"] | Mapping[str, float] | None = ...,
+        coverage: float | None = ...,
+        by_class: bool = ...,
+    ) -> dict[str, Any]:
+        """Calibration of a trained model on rows that neither train nor measure it."""
     def early_stopping(
         self,
         *,

@@ -20,6 +20,7 @@ class Pipeline(Mapping[str, Any]):
         export: Mapping[str, Any] = ...,
         runtime: Mapping[str, Any] = ...,
         teacher: Mapping[str, Any] | None = ...,
+        calibration: Mapping[str, Any] | None = ...,
         ensemble: Mapping[str, Any] | None = ...,
         search: Mapping[str, Any] | None = ...,
         seed: int = ...,

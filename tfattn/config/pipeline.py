@@ -27,6 +27,7 @@ class Pipeline:
             alone.
         ensemble: the number of models to train, and the rows of each; null trains a single model.
         search: the ranges of `tfattn search`, which other commands ignore.
+        calibration: the calibration of scores, and prediction sets or intervals; null for neither.
         evaluation: the options of the evaluation.
         export: the folder and options of the SavedModel.
         runtime: devices and precision.
@@ -43,6 +44,7 @@ class Pipeline:
     export: Section("export")
     runtime: Section("runtime")
     teacher: Section("teacher") | None = None
+    calibration: Section("calibration") | None = None
     ensemble: Section("ensemble") | None = None
     search: Section("search") | None = None
     seed: Seed = 7

@@ -1,4 +1,4 @@
-"""The `split` section: division of rows into training, validation and test rows."""
+"""The `split` section: division of rows into training, validation, test and calibration rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tfattn.data.examples.class_targets import NUMBERS, seem_numbers
 from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.errors import ConfigError, DataError, listed
 
-TRAIN, VALIDATION, TEST = "train", "validation", "test"
+TRAIN, VALIDATION, TEST, CALIBRATION = "train", "validation", "test", "calibration"
 # Maximum number of folds of groups that approximate a fraction, so that each fold has enough rows of each class.
 MAX_PARTS = 20
 SHOWN_NUMBERS = 5
@@ -21,11 +21,14 @@ SHOWN_NUMBERS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Random split of rows into training, validation and test rows, reproducible for the same seed and labels.
+    """Random split of rows into training, validation, test and calibration rows.
+
+    The split is the same for the same seed and labels.
 
     Args:
         validation: fraction of validation rows; ignored with a `validation_source` or with `folds`.
         test: fraction of test rows.
+        calibration: fraction of rows for the `calibration` section, which neither train nor measure the model.
         stratify: whether each class is split by the same fractions, with at least one row per split if possible.
         group: a role of the source, such as `sample`. Rows with the same value stay in one split, which prevents leaks
             between splits. Fractions are then approximated by whole groups.
@@ -43,6 +46,7 @@ class Split:
 
     validation: Fraction = 0.2
     test: Fraction = 0.0
+    calibration: Fraction = 0.0
     stratify: bool = True
     group: str | None = None
     hold_out: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]] | None, NotWith("test")] = None
@@ -50,12 +54,13 @@ class Split:
     fold: Annotated[NonNegativeInt, OnlyWith("folds"), Below("folds")] = 0
 
     def __post_init__(self):
-        if (0 if self.folds else self.validation) + self.test >= 1:
+        fractions = [0 if self.folds else self.validation, self.test, self.calibration]
+        if sum(fractions) >= 1:
             raise ConfigError(
                 "no rows are left for training",
                 key="validation",
-                expected="validation and test together below 1",
-                received=f"{self.validation} + {self.test}",
+                expected="validation, test and calibration together below 1",
+                received=" + ".join(map(str, fractions)),
             )
 
     @property
@@ -94,13 +99,16 @@ class Split:
         """
         classes = classes if isinstance(classes, DictionaryEncoded) else DictionaryEncoded.of(classes)
         groups = groups if groups is None or isinstance(groups, DictionaryEncoded) else DictionaryEncoded.of(groups)
-        if (with_validation and (self.validation or self.folds)) or self.test:
+        if (with_validation and (self.validation or self.folds)) or self.test or self.calibration:
             _check_classes(classes, locations)
         if groups is None and not self.folds:
             return self._by_rows(classes, seed, self.validation if with_validation else 0.0)
         rows = {TRAIN: np.arange(len(classes))} if groups is not None else self._by_rows(classes, seed, 0.0)
         if self.test and groups is not None:
             self._take(rows, TEST, classes, groups, seed, fraction=self.test)
+        if self.calibration and groups is not None:
+            fraction = self.calibration * len(classes) / len(rows[TRAIN])
+            self._take(rows, CALIBRATION, classes, groups, seed, fraction=fraction)
         if with_validation and (self.validation or self.folds):
             fraction = self.validation * len(classes) / len(rows[TRAIN])
             self._take(rows, VALIDATION, classes, groups, seed, fraction=fraction, folds=self.folds)
@@ -127,15 +135,14 @@ class Split:
         counts = np.bincount(stratum_of_row)
         num_validation = _apportion(counts, validation, counts - 1)
         num_test = _apportion(counts, self.test, counts - 1 - num_validation)
+        num_calibration = _apportion(counts, self.calibration, counts - 1 - num_validation - num_test)
         shuffled = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed]))).permutation(len(classes))
         by_stratum = shuffled[np.argsort(stratum_of_row[shuffled], kind="stable")]
-        parts: dict[str, list[np.ndarray]] = {TRAIN: [], VALIDATION: [], TEST: []}
-        for rows, first, second in zip(
-            np.split(by_stratum, np.cumsum(counts)[:-1]), num_validation, num_test, strict=True
-        ):
-            parts[VALIDATION].append(rows[:first])
-            parts[TEST].append(rows[first : first + second])
-            parts[TRAIN].append(rows[first + second :])
+        parts: dict[str, list[np.ndarray]] = {TRAIN: [], VALIDATION: [], TEST: [], CALIBRATION: []}
+        ends = np.cumsum([num_validation, num_test, num_calibration], axis=0).T
+        for rows, of_stratum in zip(np.split(by_stratum, np.cumsum(counts)[:-1]), ends, strict=True):
+            for name, some in zip((VALIDATION, TEST, CALIBRATION, TRAIN), np.split(rows, of_stratum), strict=True):
+                parts[name].append(some)
         return {name: np.sort(np.concatenate(rows)) for name, rows in parts.items() if sum(map(len, rows))}
 
 

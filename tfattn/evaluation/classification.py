@@ -28,7 +28,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     if isinstance(model, ImageEncoder):
         return image_classification.report(ensemble, predictions)
     predicted = PredictedRows.of(ensemble, predictions, unit="text")
-    return label_report(predicted, predictions, mistakes=[_mistakes(predicted)])
+    return label_report(ensemble, predicted, predictions, mistakes=[_mistakes(predicted)])
 
 
 def _mistakes(predicted: PredictedRows) -> Section:

@@ -46,7 +46,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     predicted = PredictedRows.of(ensemble, predictions, unit="image")
     mistakes = [_worst(predicted, ensemble), *_pairs(predicted, ensemble.preprocessor)]
     sections = [*mistakes, _training(predictions, ensemble.labels)]
-    return label_report(predicted, predictions, mistakes=sections, more=_top(predicted))
+    return label_report(ensemble, predicted, predictions, mistakes=sections, more=_top(predicted))
 
 
 def _top(predicted: PredictedRows) -> dict[str, float]:

@@ -1,13 +1,13 @@
 """The report of a classifier: metrics, confusion matrix, confident errors, calibration."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import plots, warnings
+from tfattn.evaluation import calibration_sections, plots, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import calibration, calibration_error, classification, confusions, log_loss
@@ -65,6 +65,7 @@ class PredictedRows(LabelPredictions):
 
 
 def label_report(
+    ensemble: TrainedEnsemble,
     predicted: PredictedRows,
     predictions: SplitPredictions,
     *,
@@ -74,6 +75,7 @@ def label_report(
     """Build the report of a classifier.
 
     Args:
+        ensemble: the trained models.
         predicted: the predictions, as rows.
         predictions: the predictions, as arrays.
         mistakes: sections that show errors.
@@ -81,7 +83,8 @@ def label_report(
 
     Returns:
         a report whose metrics are `log_loss`, the metrics of metrics.classification, `calibration_error`, the metrics
-        of warnings.accuracy_without, and for several models those of Spread.
+        of warnings.accuracy_without, with a calibration those of calibration_sections.of_labels, and for several models
+        those of Spread.
     """
     metrics = {
         "log_loss": log_loss(predicted.true, predicted.scores),
@@ -89,6 +92,14 @@ def label_report(
     }
     groups = calibration(predicted.confidence, predicted.right)
     metrics["calibration_error"] = calibration_error(groups)
+    calibrated = calibration_sections.of_labels(
+        ensemble,
+        predictions,
+        predicted.true,
+        groups=lambda scores: calibration(replace(predicted, scores=scores).confidence, predicted.right),
+        unit=predicted.unit,
+    )
+    metrics |= calibrated.metrics
     metrics |= warnings.accuracy_without(predicted.leaked, predicted.right)
     each = ((member.name, member.targets[LABEL_IDS], member.values[LABEL_IDS]) for member in predictions.members)
     spread = Spread("accuracy", {name: classification(*ids, predicted.labels) for name, *ids in each})
@@ -98,14 +109,15 @@ def label_report(
         question=f"what is the label of {predicted.indefinite_noun}?",
         measured=f"{rows}, {count(len(predicted.labels), 'label')}",
         metrics=metrics,
-        predictions=_lines(predicted),
-        headline=_headline(predicted, metrics, predictions.split, spread.facts),
+        predictions=calibrated.lines(_lines(predicted)),
+        headline=_headline(predicted, metrics, predictions.split, spread.facts | calibrated.facts),
         sections=[
             _per_label(predicted, metrics),
             _confused(predicted),
             *spread.sections(metrics, predictions),
             *mistakes,
             _certainty(predicted, groups),
+            *calibrated.sections,
         ],
         unit=predicted.unit,
         console_table=_console_table(metrics, predicted.labels),

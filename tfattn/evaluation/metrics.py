@@ -57,6 +57,24 @@ def log_loss(true: np.ndarray, scores: np.ndarray) -> float:
     return float(-np.log(np.clip(right, MIN_SCORE, 1)).mean())
 
 
+def brier_score(true: np.ndarray, scores: np.ndarray) -> float:
+    """Compute the mean squared difference between scores and truth, summed over the labels of a row: from 0 to 2.
+
+    Args:
+        true: (N,) ids of the true labels; or (N, C) bool for label sets, averaged over rows and labels: from 0 to 1.
+        scores: (N, C).
+
+    Example:
+        >>> brier_score(np.array([0, 1]), np.array([[0.5, 0.5], [0.0, 1.0]]))
+        0.25
+
+    Source: Brier 1950, "Verification of forecasts expressed in terms of probability", eq. 2.
+    """
+    if true.ndim == 2:
+        return float(np.square(scores - true).mean())
+    return float(np.square(scores - np.eye(scores.shape[1])[true]).sum(axis=1).mean())
+
+
 def detection(positive: np.ndarray, found: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     """Compute the metrics of binary detection by flat names.
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tfattn.drawing.figures import svg
-from tfattn.evaluation import permutation_importance, plots, warnings
+from tfattn.evaluation import calibration_sections, permutation_importance, plots, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
-from tfattn.evaluation.metrics import log_loss, multi_label
+from tfattn.evaluation.metrics import calibration, log_loss, multi_label
 from tfattn.evaluation.report import Headline, Picture, Section, Table, Text
 from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, RowFormat, best_scores
 from tfattn.evaluation.wording import count, percent, percents, shown_count
@@ -59,7 +59,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         predictions: `is_label` (N, C) and `scores` (N, C), and the target `label_indicators` (N, C).
 
     Returns:
-        a report whose metrics are `log_loss`, those of metrics.multi_label, of warnings.accuracy_without, for several
+        a report whose metrics are `log_loss`, those of metrics.multi_label, of warnings.accuracy_without, with a
+        calibration those of calibration_sections.of_labels, with an operating point `operating_threshold`, for several
         models those of Spread, and for tables those of FeatureImportance.
     """
     true, values = predictions.targets[LABEL_INDICATORS] > 0, predictions.values
@@ -70,6 +71,17 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         **multi_label(true, predicted.predicted_mask, predicted.scores, predicted.labels),
     }
     metrics |= warnings.accuracy_without(predictions.leaked, predicted.right)
+    calibrated = calibration_sections.of_labels(
+        ensemble,
+        predictions,
+        true,
+        groups=lambda scores: calibration(scores.ravel(), true.ravel()),
+        unit=row_format.unit,
+        axes={"score": "score of a label", "fraction": "fraction that has the label"},
+    )
+    metrics |= calibrated.metrics
+    if ensemble.operating_point is not None:
+        metrics["operating_threshold"] = ensemble.operating_point.threshold
     spread = Spread("subset_accuracy", {member.name: _alone(member, ensemble.labels) for member in predictions.members})
     metrics |= spread.metrics
     sections = [_per_label(predicted, metrics), *spread.sections(metrics, predictions)]
@@ -87,7 +99,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         metrics=metrics,
         predictions=_lines(predicted),
         headline=_headline(predicted, metrics, predictions, spread.facts),
-        sections=[*sections, _mistakes(predicted)],
+        sections=[*sections, _mistakes(predicted), *calibrated.sections],
         unit=row_format.unit,
         summary=summary,
         console_table=_console_table(metrics, ensemble.labels),

@@ -179,14 +179,16 @@ def reliability(
     score: str = "score of the predicted label",
     fraction: str = "fraction of correct predictions",
     diagonal: str = "perfect calibration",
+    title: str = "",
 ) -> Figure:
     """Plot the fractions of correct predictions against their scores, with intervals, from `metrics.calibration`.
 
     Args:
         groups: rows, mean score and fraction of each group.
         score, fraction, diagonal: labels of the axes and of the identity line.
+        title: the title of the plot.
     """
-    figure = new_figure(5.2, 3.8)
+    figure = new_figure(4.6, 3.8)
     axes = figure.add_subplot()
     _, scores, fractions = (np.array(column) for column in zip(*groups, strict=True))
     axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--", label=diagonal)
@@ -209,6 +211,7 @@ def reliability(
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.set_xlabel(f"{score} (labels: number of predictions)")
     axes.set_ylabel(fraction)
+    axes.set_title(title)
     axes.legend(fontsize=9, loc="lower right")
     return figure
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from tfattn.drawing.colours import BLUE, SOFT
 from tfattn.drawing.figures import new_figure, styled, svg
-from tfattn.evaluation import permutation_importance, warnings
+from tfattn.evaluation import calibration_sections, permutation_importance, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
@@ -35,8 +35,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         predictions: `predictions` (N,) and the target `target_values` (N,).
 
     Returns:
-        a report whose metrics are those of metrics.regression, of warnings.error_without, for several models
-        those of Spread, and for tables those of FeatureImportance.
+        a report whose metrics are those of metrics.regression, of warnings.error_without, with a calibration those of
+        calibration_sections.of_numbers, for several models those of Spread, and for tables those of FeatureImportance.
     """
     true, predicted = predictions.targets[TARGET_VALUES], predictions.values[PREDICTIONS]
     task = ensemble.task
@@ -47,7 +47,10 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     alone = {name: regression(*pair, guess=task.mean) for name, *pair in each}
     spread = Spread(ERROR, alone, is_fraction=False)
     metrics |= spread.metrics
-    sections = [_against(true, predicted), _sizes(true, predicted), *spread.sections(metrics, predictions)]
+    calibrated = calibration_sections.of_numbers(ensemble, predictions, true, unit=row_format.unit)
+    metrics |= calibrated.metrics
+    sections = [_against(true, predicted), _sizes(true, predicted), *calibrated.sections]
+    sections += spread.sections(metrics, predictions)
     summary = f"mean absolute error {number(metrics[ERROR])}, baseline {number(metrics[f'baseline_{ERROR}'])}"
     if ensemble.preprocessor.reads_columns:
         measure = permutation_importance.of_numbers(task.deviation)
@@ -59,8 +62,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         question=f"what is the number of a {row_format.unit}?",
         measured=count(len(true), f"{predictions.split} {row_format.unit}"),
         metrics=metrics,
-        predictions=_lines(row_format, true, predicted),
-        headline=_headline(metrics, predictions, row_format.unit, spread.facts, task.mean),
+        predictions=calibrated.lines(_lines(row_format, true, predicted)),
+        headline=_headline(metrics, predictions, row_format.unit, spread.facts | calibrated.facts, task.mean),
         sections=[*sections, _largest(row_format, true, predicted)],
         unit=row_format.unit,
         summary=summary,

@@ -7,11 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from tfattn.features import COLUMN_ATTENTION, ESSENTIAL_FEATURES, IS_LABEL, LABEL, LABEL_IDS, LABELS, PREDICTIONS
+from tfattn.features import (
+    COLUMN_ATTENTION,
+    ESSENTIAL_FEATURES,
+    IN_PREDICTION_SET,
+    INTERVAL_HIGH,
+    INTERVAL_LOW,
+    IS_LABEL,
+    LABEL,
+    LABEL_IDS,
+    LABELS,
+    PREDICTION_SET,
+    PREDICTIONS,
+)
 from tfattn.serving.client.input_rows import InputRow
 from tfattn.serving.client.local import LocalModel
 from tfattn.serving.client.predict import Predictor, values
 from tfattn.serving.page import card
+from tfattn.tasks.calibration import Calibrator
 from tfattn.tasks.operating_point import OperatingPoint
 
 PREDICTION = "prediction"
@@ -53,7 +66,8 @@ class ServedEnsemble:
         targets: facts about the training targets, if they are known: see `Target.facts`.
 
     Attributes:
-        preprocessor, task, labels, operating_point: see `TrainedEnsemble`.
+        preprocessor, task, labels, operating_point, calibrator: see `TrainedEnsemble`; of the calibrator only the
+            coverage is known.
         trained_on: the training file.
     """
 
@@ -80,6 +94,8 @@ class ServedEnsemble:
         self.task = ServedTask(self.labels.index(positive) if positive in self.labels else None, **facts)
         threshold = known.threshold if known and positive else None
         self.operating_point = None if threshold is None else OperatingPoint(threshold)
+        covers = known is not None and known.coverage is not None
+        self.calibrator = Calibrator(split="", rows=0, coverage=known.coverage) if covers else None
 
     def outputs(self, rows: Sequence[InputRow], *, batch_size: int | None = None) -> list[dict[str, Any]]:
         """Predict rows; return the named outputs of each."""
@@ -99,9 +115,17 @@ class ServedEnsemble:
         explained = (name for name in (ESSENTIAL_FEATURES, COLUMN_ATTENTION) if name in first)
         found = {name: np.array([output[name] for output in outputs], np.float64) for name in explained}
         if PREDICTION in first:
-            return found | {PREDICTIONS: np.array([output[PREDICTION] for output in outputs], np.float64)}
+            names = {PREDICTIONS: PREDICTION, INTERVAL_LOW: INTERVAL_LOW, INTERVAL_HIGH: INTERVAL_HIGH}
+            return found | {
+                name: np.array([output[key] for output in outputs], np.float64)
+                for name, key in names.items()
+                if key in first
+            }
         scores = [[output["scores"].get(label, 0.0) for label in self.labels] for output in outputs]
         found["scores"] = np.array(scores, np.float64)
+        if PREDICTION_SET in first:
+            sets = [[label in output[PREDICTION_SET] for label in self.labels] for output in outputs]
+            found[IN_PREDICTION_SET] = np.array(sets, bool)
         if LABELS in first:
             has = [[label in output[LABELS] for label in self.labels] for output in outputs]
             return found | {IS_LABEL: np.array(has, bool)}

@@ -1,11 +1,12 @@
 """The evaluation of a classifier of table rows: detection metrics, errors, and feature importance."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tfattn.evaluation import permutation_importance, table_sections, warnings
+from tfattn.evaluation import calibration_sections, permutation_importance, table_sections, warnings
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.feature_importance import measure_importance
 from tfattn.evaluation.members import Spread
@@ -35,9 +36,9 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
     Returns:
         a report whose metrics are `log_loss`, those of metrics.classification, `calibration_error`, with a positive
         label those of metrics.detection, with an operating point `operating_threshold`; those of
-        warnings.accuracy_without; `importance/COLUMN` with `importance_low/COLUMN` and `importance_high/COLUMN`, and
-        maybe `attention/COLUMN`; of several members `importance_agreement`, their rank correlation, and those of
-        Spread.
+        warnings.accuracy_without; with a calibration those of calibration_sections.of_labels; `importance/COLUMN` with
+        `importance_low/COLUMN` and `importance_high/COLUMN`, and maybe `attention/COLUMN`; of several members
+        `importance_agreement`, their rank correlation, and those of Spread.
     """
     values = predictions.values
     predicted = PredictedTableRows(
@@ -56,13 +57,20 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         "log_loss": log_loss(predicted.true, predicted.scores),
         **classification(predicted.true, predicted.predicted_ids, predicted.labels),
     }
-    if predicted.positive is None:
-        groups = calibration(predicted.probability, predicted.right)
-    else:
-        positive = predicted.true == predicted.positive
-        metrics |= detection(positive, predicted.predicted_ids == predicted.positive, predicted.probability)
-        groups = calibration(predicted.probability, positive)
+    is_true = predicted.right if predicted.positive is None else predicted.true == predicted.positive
+    if predicted.positive is not None:
+        metrics |= detection(is_true, predicted.predicted_ids == predicted.positive, predicted.probability)
+    groups = calibration(predicted.probability, is_true)
     metrics["calibration_error"] = calibration_error(groups)
+    calibrated = calibration_sections.of_labels(
+        ensemble,
+        predictions,
+        predicted.true,
+        groups=lambda scores: calibration(replace(predicted, scores=scores).probability, is_true),
+        unit="row",
+        axes=table_sections.calibration_axes(predicted),
+    )
+    metrics |= calibrated.metrics
     if ensemble.operating_point is not None:
         metrics["operating_threshold"] = ensemble.operating_point.threshold
     metrics |= warnings.accuracy_without(predicted.leaked, predicted.right)
@@ -79,8 +87,8 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
         question="what is the label of a row?",
         measured=", ".join(count(*size) for size in [*sizes, (len(predicted.labels), "label")]),
         metrics=metrics,
-        predictions=_lines(predicted),
-        headline=table_sections.headline(predicted, metrics, predictions.split, spread.facts),
+        predictions=calibrated.lines(_lines(predicted)),
+        headline=table_sections.headline(predicted, metrics, predictions.split, spread.facts | calibrated.facts),
         sections=[
             table_sections.confused(predicted, metrics),
             *spread.sections(metrics, predictions),
@@ -89,6 +97,7 @@ def report(ensemble: TrainedEnsemble, predictions: SplitPredictions) -> TaskRepo
             table_sections.mistakes(predicted, importances.whole),
             *([table_sections.essential(predicted, len(importances.each))] if predicted.essential is not None else []),
             table_sections.certainty(predicted, groups),
+            *calibrated.sections,
         ],
         unit="row",
         summary=f"baseline {metrics['baseline_accuracy']:.4f}; {importances.summary}",

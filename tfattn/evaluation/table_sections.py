@@ -115,7 +115,7 @@ def curves(predicted: PredictedTableRows, metrics: dict[str, float], operating_p
         explanation = f"“{label}” is predicted if its score is at least {threshold}."
         if before:
             explanation += (
-                f" This operating point was selected on validation rows; it had a sensitivity of "
+                f" This operating point was selected on {operating_point.split} rows; it had a sensitivity of "
                 f"{_with_interval(before, 'sensitivity')} and a specificity of {_with_interval(before, 'specificity')}."
             )
         words = f"operating point {threshold}"
@@ -207,14 +207,7 @@ def essential(predicted: PredictedTableRows, models: int) -> Section:
 
 def certainty(predicted: PredictedTableRows, groups: Sequence[tuple[int, float, float]]) -> Section:
     """Return the reliability diagram of groups of metrics.calibration."""
-    names = {}
-    if predicted.positive is not None:
-        label = _short(predicted.labels[predicted.positive])
-        names = {
-            "score": f"score of “{label}”",
-            "fraction": f"fraction that is “{label}”",
-            "diagonal": "perfect calibration",
-        }
+    names = calibration_axes(predicted)
     return Section(
         "Calibration",
         [
@@ -222,6 +215,14 @@ def certainty(predicted: PredictedTableRows, groups: Sequence[tuple[int, float, 
             Picture("calibration", svg(plots.reliability(groups, **names)), "fraction of correct predictions by score"),
         ],
     )
+
+
+def calibration_axes(predicted: PredictedTableRows) -> dict[str, str]:
+    """Return the labels of the axes of a reliability diagram, for `plots.reliability`."""
+    if predicted.positive is None:
+        return {}
+    label = _short(predicted.labels[predicted.positive])
+    return {"score": f"score of “{label}”", "fraction": f"fraction that is “{label}”"}
 
 
 def _with_interval(metrics: dict[str, float], name: str) -> str:

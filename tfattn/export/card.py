@@ -7,6 +7,8 @@ examples        validation rows as requests; null for a missing number, {"b64": 
 entries         output name to the names of its entries
 positive        the positive label of a classifier, if it has one
 threshold       the minimum score of the positive label, or of every label, if a threshold was chosen
+temperature     the temperature of the scores, if they are calibrated
+coverage        the requested coverage of prediction sets or intervals, if there are any
 metrics         results of the evaluation, by the names of metrics.json
 measured_on     the evaluated split, such as "test"
 pretrained      the pretrained weights of the model, by key: `from` (address with its revision, or folder), `license`

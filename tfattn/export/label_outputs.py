@@ -10,8 +10,9 @@ import tensorflow as tf
 from tfattn.errors import ExportError
 from tfattn.export.servable_model import Comparison
 from tfattn.export.servable_row_model import Outputs
-from tfattn.features import LABEL_IDS
+from tfattn.features import IN_PREDICTION_SET, LABEL_IDS
 from tfattn.tasks.backbone import EXPLANATIONS
+from tfattn.tasks.calibration import Calibrator
 from tfattn.trained.ensemble import TrainedEnsemble
 
 CLASSIFY = "tensorflow/serving/classify"
@@ -23,11 +24,12 @@ class LabelOutputs(Outputs):
 
         serving_default   label (B,) string; label_id (B,) int64; scores (B, C) float32; with `with_probability`,
                           probability (B,) float32 of the positive label (of the predicted label if none is positive);
+                          with a coverage, in_prediction_set (B, C) bool, the labels of the prediction set;
                           essential_features (B, E) and column_attention (B, N + M) float32, if the model has them
         classify          classes (B, C) string, scores (B, C) float32
 
     Args:
-        ensemble: the trained models, with their C labels and the operating point of the positive label, if any.
+        ensemble: the trained models, with their C labels, and the operating point and calibrator, if any.
         with_probability: whether to return `probability`.
 
     Raises:
@@ -43,6 +45,7 @@ class LabelOutputs(Outputs):
         self._positive_id: int | None = ensemble.task.positive_id
         self._threshold = ensemble.operating_point and ensemble.operating_point.threshold
         self._with_probability = with_probability
+        self._calibrator = ensemble.calibrator
 
     def name_outputs(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         scores, label_ids = tf.cast(predictions["scores"], tf.float32), tf.cast(predictions[LABEL_IDS], tf.int64)
@@ -50,6 +53,8 @@ class LabelOutputs(Outputs):
         if self._with_probability:
             selected = label_ids if self._positive_id is None else tf.ones_like(label_ids) * self._positive_id
             outputs["probability"] = tf.gather(scores, selected, batch_dims=1)
+        if IN_PREDICTION_SET in predictions:
+            outputs[IN_PREDICTION_SET] = predictions[IN_PREDICTION_SET]
         return outputs | explanations(predictions)
 
     def example_outputs(self, outputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
@@ -57,13 +62,21 @@ class LabelOutputs(Outputs):
 
     def metadata(self) -> dict[str, Any]:
         positive = None if self._positive_id is None else self.labels[self._positive_id]
-        return {"entries": {"scores": list(self.labels)}, "positive": positive, "threshold": self._threshold}
+        metadata = {"positive": positive, "threshold": self._threshold, **calibration_metadata(self._calibrator)}
+        named = ["scores", *([IN_PREDICTION_SET] if metadata.get("coverage") else [])]
+        return {"entries": {name: list(self.labels) for name in named}, **metadata}
 
     def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float
     ) -> Comparison:
-        """Compare labels for equality and scores within the tolerance."""
-        return compare_labels(expected, received, labels=self.labels, tolerance=tolerance)
+        """Compare labels and sets for equality and scores within the tolerance; near a threshold sets may differ."""
+        agree = np.ones(len(expected["scores"]), bool)
+        if IN_PREDICTION_SET in expected:
+            thresholds = np.asarray(self._calibrator.score_thresholds)
+            is_near = np.abs(np.asarray(expected["scores"]) - thresholds) <= tolerance
+            same = np.asarray(received[IN_PREDICTION_SET], bool) == np.asarray(expected[IN_PREDICTION_SET])
+            agree = (same | is_near).all(axis=1)
+        return compare_labels(expected, received, labels=self.labels, tolerance=tolerance, agree=agree)
 
     def save_assets(self, folder: Path) -> None:
         """Write labels.txt."""
@@ -73,6 +86,14 @@ class LabelOutputs(Outputs):
 def explanations(predictions: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     """Return the outputs of the model that explain its predictions, in float32."""
     return {name: tf.cast(predictions[name], tf.float32) for name in EXPLANATIONS if name in predictions}
+
+
+def calibration_metadata(calibrator: Calibrator | None) -> dict[str, Any]:
+    """Return the temperature and the coverage for the card of an export; nothing without a calibrator."""
+    if calibrator is None:
+        return {}
+    facts = {"temperature": calibrator.temperature, "coverage": calibrator.coverage}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def classify_outputs(labels: Sequence[str], outputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
@@ -92,14 +113,21 @@ def compare_labels(
     *,
     labels: Sequence[str],
     tolerance: float,
+    agree: np.ndarray | bool = True,
 ) -> Comparison:
     """Compare an export's `label` (N,), `label_id` (N,) and `scores` (N, C) with `label_ids` and `scores`.
+
+    Args:
+        expected, received: predictions of the trained model and outputs of the export, N values each, by name.
+        labels: the C labels.
+        tolerance: the largest allowed difference of a score.
+        agree: (N,) bool, whether the other outputs of a row are equal.
 
     Raises:
         ExportError: the shapes of the scores differ.
     """
     expected_ids, differences = np.asarray(expected["label_ids"]), score_differences(expected, received)
-    agree = np.asarray([labels[index] for index in expected_ids]) == np.asarray(received["label"])
+    agree = agree & (np.asarray([labels[index] for index in expected_ids]) == np.asarray(received["label"]))
     agree &= expected_ids == np.asarray(received["label_id"])
     return label_comparison(
         agree,

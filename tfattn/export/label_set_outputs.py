@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfattn.export.label_outputs import (
     CLASSIFY,
+    calibration_metadata,
     check_labels,
     classify_outputs,
     explanations,
@@ -32,7 +33,7 @@ class LabelSetOutputs(Outputs):
         classify          classes (B, C) string, scores (B, C) float32
 
     Args:
-        ensemble: the trained models, with C labels and a threshold.
+        ensemble: the trained models, with C labels and a threshold, and a calibrator, if any.
 
     Raises:
         ExportError: a label is empty or has a line break.
@@ -44,7 +45,9 @@ class LabelSetOutputs(Outputs):
     def __init__(self, ensemble: TrainedEnsemble):
         check_labels(ensemble.labels)
         self.labels = self.names = ensemble.labels
-        self._threshold: float = ensemble.task.threshold
+        point = ensemble.operating_point
+        self._threshold: float = ensemble.task.threshold if point is None else point.threshold
+        self._calibrator = ensemble.calibrator
 
     def name_outputs(self, predictions: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         scores = tf.cast(predictions["scores"], tf.float32)
@@ -55,7 +58,8 @@ class LabelSetOutputs(Outputs):
 
     def metadata(self) -> dict[str, Any]:
         labels = list(self.labels)
-        return {"entries": {"scores": labels, IS_LABEL: labels}, "threshold": self._threshold}
+        entries = {"scores": labels, IS_LABEL: labels}
+        return {"entries": entries, "threshold": self._threshold, **calibration_metadata(self._calibrator)}
 
     def compare(
         self, expected: Mapping[str, np.ndarray], received: Mapping[str, Sequence[Any]], *, tolerance: float

@@ -97,6 +97,8 @@ def data_id(config: Config, fingerprints: Fingerprints) -> str:
     """
     excluded = ("batching", "augmentation", "engine", "work_folder")
     section = {key: value for key, value in config.values["data"].items() if key not in excluded}
+    # Data that were prepared before there were calibration rows have the same id.
+    section["split"] = {key: value for key, value in section["split"].items() if key != "calibration" or value}
     kind = registry.kind(config.values["task"]["name"])
     return files.digest([FORMAT, section, kind.targets, kind.examples, fingerprints.data, config.values["seed"]])[:10]
 
@@ -111,13 +113,15 @@ def run_id(config: Config, fingerprints: Fingerprints) -> str:
 
 
 def evaluation_inputs(config: Config, weights: Sequence[str]) -> list[Any]:
-    """Return the inputs of an evaluation in addition to the run's id: weights, the code of the report, its section.
+    """Return the inputs of an evaluation in addition to the run's id: weights, the code of the report, its sections.
 
     Args:
         config: the run's.
         weights: the fingerprint of each model's best checkpoint.
     """
-    return [*weights, code_fingerprint("report", config.values["task"]["name"]), config.values["evaluation"]]
+    code = code_fingerprint("report", config.values["task"]["name"])
+    calibration = [section] if (section := config.values.get("calibration")) else []
+    return [*weights, code, config.values["evaluation"], *calibration]
 
 
 def export_inputs(config: Config, weights: Sequence[str]) -> list[Any]:

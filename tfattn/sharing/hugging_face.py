@@ -96,6 +96,10 @@ def differences(export: TrainedExport) -> list[str]:
         label = export.card.get("positive")
         which = f"`{label}`" if label else "a label"
         found.append(f"The SavedModel predicts {which} from a score of {export.card['threshold']:.6g} on.")
+    if export.card.get("temperature") is not None:
+        found.append(f"The SavedModel divides logits by a temperature of {export.card['temperature']:.6g}.")
+    if export.card.get("coverage") is not None:
+        found.append(f"The SavedModel returns sets or intervals with a coverage of {export.card['coverage']:g}.")
     if settings.get("threshold", 0.5) != 0.5:
         found.append(f"The SavedModel predicts every label with a score of at least {settings['threshold']:g}.")
     if export.task == "translation":

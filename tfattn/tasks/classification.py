@@ -15,8 +15,9 @@ from tfattn.features import LABEL_IDS, LOGITS, MIXED_LABEL_IDS, MIXED_SHARES, WE
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.models.contracts.table_encoder import TableEncoder
 from tfattn.ops.attention_record import AttentionRecord
+from tfattn.tasks.calibration import Calibration, Calibrator, fit_labels
 from tfattn.tasks.label_metrics import counts_of, roc_auc
-from tfattn.tasks.operating_point import OperatingPoint, choose
+from tfattn.tasks.operating_point import Criterion, OperatingPoint, choose, optimize
 from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Training, average_predictions
 
 CROSS_ENTROPY = "cross_entropy"
@@ -41,8 +42,9 @@ class Classification(RowTask):
         positive: the label that sensitivity, specificity and ROC AUC are about; of two labels of a table the second in
             alphabetical order by default.
         specificity: the smallest fraction of other rows that must not get the positive label, such as 1.0. The
-            threshold of the positive label is then chosen on the validation rows, as low as that allows, and becomes
-            part of the export. Without it the label with the highest score is predicted.
+            threshold of the positive label is then chosen on the calibration rows (without any on the validation
+            rows), as low as that allows, and becomes part of the export. Without it the label with the highest score is
+            predicted.
 
     Returns:
         as RowTask; `predictions` has `scores` (B, C) float32, which sum to 1, and `label_ids` (B,) int32.
@@ -63,6 +65,7 @@ class Classification(RowTask):
     al. 2021, "R-Drop: regularized dropout for neural networks", eq. 4, with alpha; the loss is half of theirs.
     """
 
+    calibratable = ("temperature", "threshold", "coverage", "by_class")
     monitor = "accuracy"
     monitor_mode = "max"
 
@@ -180,10 +183,24 @@ class Classification(RowTask):
         predictions: dict[str, np.ndarray],
         targets: dict[str, np.ndarray],
         rows: Sequence[dict[str, Any]],
+        criterion: Criterion | None = None,
     ) -> OperatingPoint:
-        """Choose the lowest score that `specificity` allows; see `operating_point.choose`."""
-        scores = predictions["scores"][:, self.positive_id]
-        return choose(scores, targets[LABEL_IDS] == self.positive_id, specificity=self.specificity)
+        """Choose the lowest score that `specificity` allows, or the best by a criterion; see `operating_point`."""
+        scores, positive = predictions["scores"][:, self.positive_id], targets[LABEL_IDS] == self.positive_id
+        if criterion is not None:
+            return optimize(scores, positive, criterion)
+        return choose(scores, positive, specificity=self.specificity)
+
+    def calibrate(
+        self,
+        predictions: dict[str, np.ndarray],
+        targets: dict[str, np.ndarray],
+        *,
+        options: Calibration,
+        split: str,
+    ) -> Calibrator:
+        """Fit the temperature of the scores, and the thresholds of prediction sets."""
+        return fit_labels(options, predictions["scores"], targets[LABEL_IDS], labels=self.labels, split=split)
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Count the rows of each label (`true`), predicted as it (`given`), and both (`right`): (C,) each.

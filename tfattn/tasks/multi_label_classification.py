@@ -1,5 +1,6 @@
 """Multi-label classification: any number of labels for a text, a pair of texts, a row of a table or an image."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -8,10 +9,11 @@ from keras import ops
 from pydantic import PositiveFloat
 
 from tfattn.config.types import Fraction, Given, Rate
-from tfattn.features import IS_LABEL, LABEL_INDICATORS, LOGITS, WEIGHTS
+from tfattn.features import COMPLEMENTS, IS_LABEL, LABEL_INDICATORS, LOGITS, WEIGHTS
+from tfattn.tasks.calibration import Calibration, Calibrator, fit_labels
 from tfattn.tasks.classification import CROSS_ENTROPY, check_label
 from tfattn.tasks.label_metrics import LabelSetCounts
-from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.tasks.operating_point import Criterion, OperatingPoint, optimize
 from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Training, average_predictions
 
 
@@ -26,10 +28,11 @@ class MultiLabelClassification(RowTask):
         class_weights: the weight in the loss of a row that has a label, for that label: "balanced" gives the rows that
             have a label the same total weight as the rows that do not, a table such as {Leak: 2.0} gives the weight of
             some labels (others have 1).
-        threshold: the minimum score at which a row gets a label.
+        threshold: the minimum score at which a row gets a label; `calibration.threshold` replaces it.
 
     Returns:
-        as RowTask; `predictions` has `scores` (B, C) float32, each between 0 and 1, and `is_label` (B, C) bool.
+        as RowTask; `predictions` has `scores` (B, C) float32, each between 0 and 1, `complements` (B, C), one minus the
+        scores, and `is_label` (B, C) bool.
 
     Raises:
         ConfigError: class_weights names a label that the data do not have, or an option of texts is given for another
@@ -50,6 +53,7 @@ class MultiLabelClassification(RowTask):
         *("subset_accuracy", "subset_accuracy_low", "subset_accuracy_high", "hamming_loss"),
         *("micro_precision", "micro_recall", "micro_f1", "macro_precision", "macro_recall", "macro_f1"),
     )
+    calibratable = ("temperature", "threshold")
     monitor = "micro_f1"
     monitor_mode = "max"
 
@@ -96,16 +100,41 @@ class MultiLabelClassification(RowTask):
         return likely - unlikely
 
     def predictions(self, outputs: dict[str, Any]) -> dict[str, Any]:
-        """Return `scores` (B, C) float32, and `is_label` (B, C) bool: whether a score reaches the threshold."""
-        scores = ops.sigmoid(outputs[LOGITS])
-        return {"scores": scores, IS_LABEL: scores >= self.threshold, **self.explanations(outputs)}
+        """Return `scores` and `complements` (B, C) float32, and `is_label` (B, C) bool, the labels of the row."""
+        scores, complements = ops.sigmoid(outputs[LOGITS]), ops.sigmoid(-outputs[LOGITS])
+        labels = {"scores": scores, COMPLEMENTS: complements, IS_LABEL: scores >= self.threshold}
+        return labels | self.explanations(outputs)
 
     def combine(
         self, predictions: Sequence[dict[str, Any]], operating_point: OperatingPoint | None = None
     ) -> dict[str, Any]:
         """Average the scores, and choose the labels by the mean."""
         mean = average_predictions(predictions, exclude=[IS_LABEL])
-        return {**mean, IS_LABEL: mean["scores"] >= self.threshold}
+        threshold = self.threshold if operating_point is None else operating_point.threshold
+        return {**mean, IS_LABEL: mean["scores"] >= threshold}
+
+    def choose_operating_point(
+        self,
+        predictions: dict[str, np.ndarray],
+        targets: dict[str, np.ndarray],
+        rows: Sequence[dict[str, Any]],
+        criterion: Criterion | None = None,
+    ) -> OperatingPoint:
+        """Choose one threshold for all labels: each label of each row counts as a row, so that "f1" is the micro F1."""
+        return optimize(predictions["scores"].ravel(), targets[LABEL_INDICATORS].ravel() > 0, criterion)
+
+    def calibrate(
+        self,
+        predictions: dict[str, np.ndarray],
+        targets: dict[str, np.ndarray],
+        *,
+        options: Calibration,
+        split: str,
+    ) -> Calibrator:
+        """Fit one temperature of all scores: each label of each row counts as a row of the labels "no" and "yes"."""
+        pairs = np.stack([predictions[COMPLEMENTS].ravel(), predictions["scores"].ravel()], axis=1)
+        calibrator = fit_labels(options, pairs, targets[LABEL_INDICATORS].ravel(), labels=["no", "yes"], split=split)
+        return dataclasses.replace(calibrator, rows=len(predictions["scores"]))
 
     def statistics(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Compute the counts of LabelSetCounts."""

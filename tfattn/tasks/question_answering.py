@@ -22,7 +22,7 @@ from tfattn.models.contracts.encoder import Encoder
 from tfattn.ops.spans import NEVER, best_spans
 from tfattn.tasks.answer_metrics import Units
 from tfattn.tasks.answer_threshold import choose
-from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.tasks.operating_point import Criterion, OperatingPoint
 from tfattn.tasks.token_task import TokenTask
 
 CROSS_ENTROPY = "cross_entropy"  # the only loss term
@@ -152,6 +152,7 @@ class QuestionAnswering(TokenTask):
         predictions: dict[str, np.ndarray],
         targets: dict[str, np.ndarray],
         rows: Sequence[dict[str, Any]],
+        criterion: Criterion | None = None,
     ) -> OperatingPoint:
         """Choose the threshold of the best span's margin over no answer that maximizes F1."""
         margins = predictions["span_scores"][:, 0] - predictions["null_score"]

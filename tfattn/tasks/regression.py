@@ -9,6 +9,7 @@ from keras import ops
 from tfattn.config.types import Given, Rate
 from tfattn.errors import ConfigError
 from tfattn.features import LOGITS, PREDICTIONS, TARGET_VALUES, WEIGHTS
+from tfattn.tasks.calibration import Calibration, Calibrator, fit_numbers
 from tfattn.tasks.number_metrics import number_metrics, spearman
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.row_task import PooledLayers, Pooling, RowEncoder, RowTask, Training, average_predictions
@@ -50,6 +51,7 @@ class Regression(RowTask):
     """
 
     metric_names = ("mean_absolute_error", "root_mean_squared_error", "r2", "pearson", "spearman")
+    calibratable = ("coverage",)
     monitor = "root_mean_squared_error"
     monitor_mode = "min"
 
@@ -109,6 +111,18 @@ class Regression(RowTask):
     ) -> dict[str, Any]:
         """Average the predictions."""
         return average_predictions(predictions)
+
+    def calibrate(
+        self,
+        predictions: dict[str, np.ndarray],
+        targets: dict[str, np.ndarray],
+        *,
+        options: Calibration,
+        split: str,
+    ) -> Calibrator:
+        """Fit the width of prediction intervals."""
+        predicted, true = predictions[PREDICTIONS], targets[TARGET_VALUES]
+        return fit_numbers(options, predicted, true, bounds=self.range, split=split)
 
     def per_example(self, outputs: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
         """Return targets and predictions, (B,) each: ranks and centered squares are not sums over batches."""

@@ -6,7 +6,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfattn.tasks.operating_point import OperatingPoint
+from tfattn.tasks.calibration import Calibration, Calibrator
+from tfattn.tasks.operating_point import Criterion, OperatingPoint
 
 TRAINING_ONLY = "training_only/"  # the paths of weights that a trained model does not need begin with it
 
@@ -28,6 +29,7 @@ class Task(keras.Model):
         supports_ensemble: whether the predictions of several models (seeds or folds) can be combined, see `combine`.
         has_operating_point: whether the validation rows choose a threshold after training, see
             `choose_operating_point`.
+        calibratable: the keys of the `calibration` section that the task has, see `calibrate`.
         sum_reduction: whether the gradient of a batch is that of sum(loss * weight), so that the learning rate applies
             to each element of the loss (word2vec). By default the loss is a weighted mean, see `loss_weights`.
         whole_batch: the names of the outputs and batch features that `loss_terms` reads, if the loss of a row depends
@@ -46,6 +48,7 @@ class Task(keras.Model):
     labels: list[str] | None = None
     supports_ensemble: bool = False
     has_operating_point: bool = False
+    calibratable: tuple[str, ...] = ()
     sum_reduction: bool = False
     whole_batch: tuple[str, ...] = ()
     predicts_rows: bool = True
@@ -104,12 +107,31 @@ class Task(keras.Model):
         predictions: dict[str, np.ndarray],
         targets: dict[str, np.ndarray],
         rows: Sequence[dict[str, Any]],
+        criterion: Criterion | None = None,
     ) -> OperatingPoint:
-        """Choose the threshold at which a row counts as positive, from the predictions for the validation rows.
+        """Choose the threshold at which a row counts as positive, from the predictions for rows without training rows.
 
         Args:
             predictions, targets: arrays of N rows, by name.
             rows: the N raw rows.
+            criterion: of the `calibration` section; None for the criterion of the task.
+        """
+        raise NotImplementedError
+
+    def calibrate(
+        self,
+        predictions: dict[str, np.ndarray],
+        targets: dict[str, np.ndarray],
+        *,
+        options: Calibration,
+        split: str,
+    ) -> Calibrator:
+        """Fit a calibrator to the predictions for the calibration rows.
+
+        Args:
+            predictions, targets: arrays of N rows, by name.
+            options: the `calibration` section, with keys of `calibratable`.
+            split: the split of the rows.
         """
         raise NotImplementedError
 

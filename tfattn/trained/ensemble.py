@@ -13,6 +13,7 @@ from tfattn.preprocessing.padding import padded, stack_fields
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.runs.member import check_labels
 from tfattn.runs.run import Run
+from tfattn.tasks.calibration import Calibrator
 from tfattn.tasks.operating_point import OperatingPoint
 from tfattn.tasks.task import Task
 from tfattn.training import checkpoints
@@ -20,7 +21,9 @@ from tfattn.training.compiled import compiled
 from tfattn.training.precision import precision_scope
 from tfattn.training.prediction import Predicted, as_arrays
 
-OPERATING_POINT = "operating_point.json"  # in the folder of a run
+# In the folder of a run.
+OPERATING_POINT = "operating_point.json"
+CALIBRATOR = "calibrator.json"
 
 Predictions = dict[str, np.ndarray]
 
@@ -33,6 +36,7 @@ class TrainedEnsemble:
     Args:
         models: the fitted preprocessor and the trained task of each model, built under float32.
         operating_point: the minimum score of a positive row; None predicts the class with the highest score.
+        calibrator: scales the combined scores, before the operating point, and adds prediction sets or intervals.
 
     Attributes:
         preprocessors, tasks: of all models.
@@ -52,24 +56,32 @@ class TrainedEnsemble:
         models: Sequence[tuple[Preprocessor, Task]],
         *,
         operating_point: OperatingPoint | None = None,
+        calibrator: Calibrator | None = None,
     ):
         self.preprocessors = [preprocessor for preprocessor, _ in models]
         self.tasks = [task for _, task in models]
         self.preprocessor, self.task = models[0]
         self.labels = tuple(self.task.labels or ())
         self.operating_point = operating_point
+        self.calibrator = calibrator
         self.predicted: dict[str, list[Predicted]] = {}
 
     def combined(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Combine the predictions of some models: tensors or arrays (B, ...) by name."""
-        return self.task.combine(predictions, self.operating_point)
+        if self.calibrator is None:
+            return self.task.combine(predictions, self.operating_point)
+        calibrated = self.calibrator(self.task.combine(predictions))
+        return self.task.combine([calibrated], self.operating_point)  # chooses labels by the calibrated scores
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> Predictions:
         """Predict N raw rows in one batch; arrays (N, ...) by name."""
-        return as_arrays(self.combined(self.predict_each(rows)))
+        return as_arrays(self.combined(self._predict_members(rows)))
 
     def predict_each(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
-        """Predict N raw rows with each model separately."""
+        """Predict N raw rows with each model separately, calibrated like the ensemble."""
+        return [as_arrays(self.combined([member])) for member in self._predict_members(rows)]
+
+    def _predict_members(self, rows: Sequence[Mapping[str, str]]) -> list[Predictions]:
         fields = stack_fields(rows, self.preprocessor.fields)
         batches = [padded(preprocessor(fields)) for preprocessor in self.preprocessors]
         return [
@@ -113,6 +125,9 @@ def load(run: Run) -> TrainedEnsemble:
                 merge(task.model)
             models.append((preprocessor, task))
     ensemble = TrainedEnsemble(models)
-    if ensemble.task.has_operating_point and (run.folder / OPERATING_POINT).exists():
+    # Both files are written, or removed, by the evaluation.
+    if (run.folder / OPERATING_POINT).exists():
         ensemble.operating_point = files.read_json(run.folder / OPERATING_POINT, OperatingPoint)
+    if (run.folder / CALIBRATOR).exists():
+        ensemble.calibrator = files.read_json(run.folder / CALIBRATOR, Calibrator)
     return ensemble

@@ -1,20 +1,19 @@
 """Predictions of an ensemble for the rows of a split, each by models that were not trained on the row."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from tfattn import files
 from tfattn.data.reader import Reader
 from tfattn.data.sources.raw_rows import read_leaked
-from tfattn.data.split_config import TEST, VALIDATION
+from tfattn.data.split_config import CALIBRATION, TEST, VALIDATION
 from tfattn.rows import joined_rows
 from tfattn.runs.member import Member
 from tfattn.runs.run import Run
-from tfattn.trained.ensemble import OPERATING_POINT, TrainedEnsemble
+from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.training.prediction import Evaluator, as_arrays, predict
 from tfattn.training.runtime import Runtime
 
@@ -86,7 +85,8 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
     Args:
         run: the run of the ensemble.
         ensemble: the trained models.
-        split: "test" or "validation"; the models of each fold predict the validation rows of their fold.
+        split: "test", "calibration" or "validation"; the models of each fold predict the validation rows of their
+            fold.
     """
     runtime = Runtime(precision="float32", strategy="one_device").start()
     if not ensemble.task.predicts_rows:
@@ -101,12 +101,12 @@ def predict_split(run: Run, ensemble: TrainedEnsemble, split: str) -> SplitPredi
         MemberPredictions(_member_name(member, run.members), as_arrays(ensemble.combined([part.values])), part.targets)
         for member, part in zip(run.members, predicted, strict=True)
     ]
-    # Folds have different validation rows and the same test rows; seeds have the same rows of both.
+    # Folds have different validation rows, and the same test and calibration rows; seeds have the same rows of all.
     groups: dict[Path | str, list[int]] = {}
     for index, member in enumerate(run.members):
-        groups.setdefault(TEST if split == TEST else member.prepared, []).append(index)
+        groups.setdefault(split if split in (TEST, CALIBRATION) else member.prepared, []).append(index)
     firsts = [group[0] for group in groups.values()]
-    combined = [as_arrays(ensemble.combined([members[index].values for index in group])) for group in groups.values()]
+    combined = [as_arrays(ensemble.combined([predicted[index].values for index in group])) for group in groups.values()]
     raw_rows = {first: run.members[first].rows(split) for first in firsts}
     rows = [raw_rows[first][index] for first in firsts for index in predicted[first].rows]
     leaked = _leaked(run, split)
@@ -161,17 +161,6 @@ def predict_for_parity(
         return rows, ensemble.predict(rows)
     predicted = predict_split(run, ensemble, split)
     return list(predicted.rows), predicted.values
-
-
-def choose_operating_point(run: Run, ensemble: TrainedEnsemble) -> None:
-    """Choose the operating point on the validation rows, if the task has one, and save it in the run's folder."""
-    ensemble.operating_point = None
-    if ensemble.task.has_operating_point:
-        validation = predict_split(run, ensemble, VALIDATION)
-        ensemble.operating_point = ensemble.task.choose_operating_point(
-            validation.values, validation.targets, validation.rows
-        )
-        files.write_json(run.folder / OPERATING_POINT, asdict(ensemble.operating_point))
 
 
 def _leaked(run: Run, split: str) -> set[str]:

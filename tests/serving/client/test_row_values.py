@@ -31,6 +31,14 @@ def test_predicted_labels_are_listed():
     assert named({**SCORES, "is_label": [False, False]}, ["no", "yes"])["labels"] == []
 
 
+def test_the_labels_of_a_prediction_set_are_named_the_highest_score_first():
+    outputs = {"label": "yes", "label_id": 1, "scores": [0.4, 0.6], "in_prediction_set": [True, True]}
+    found = named(outputs, ["no", "yes"])
+    assert found["prediction_set"] == ["yes", "no"] and "in_prediction_set" not in found
+    assert list(found) == ["label", "label_id", "score", "prediction_set", "scores"]
+    assert named({**outputs, "in_prediction_set": [False, False]}, ["no", "yes"])["prediction_set"] == []
+
+
 def test_the_entities_of_a_text_are_listed():
     outputs = {
         "end": [4, 9, 0], "entities": ["Rome", "Bo", ""], "labels": ["LOC", "PER", ""], "length": 2,

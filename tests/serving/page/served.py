@@ -96,6 +96,7 @@ class Customers(tf.Module):
             "label_id": tf.cast(stays > 0.5, tf.int64),
             "probability": stays,
             "scores": tf.stack([1.0 - stays, stays], axis=1),
+            "in_prediction_set": tf.stack([1.0 - stays, stays], axis=1) > 0.25,
             "column_attention": tf.stack([stays, 1.0 - stays], axis=1),
             "outside_training_range": tf.where(months > 100.0, "months", ""),
             "unknown_categories": tf.where(is_known, "", "plan"),
@@ -222,9 +223,13 @@ CUSTOMERS_CARD = {
         "plan": {"kind": "category", "column": "plan", "values": PLANS, "no_value": ""},
     },
     "examples": [{"months": 12, "plan": "monthly"}, {"months": None, "plan": None}],
-    "entries": {"scores": [LEAVES, STAYS], "column_attention": ["months", "plan"]},
+    "entries": {
+        **dict.fromkeys(("scores", "in_prediction_set"), [LEAVES, STAYS]),
+        "column_attention": ["months", "plan"],
+    },
     "positive": STAYS,
     "threshold": 0.5,
+    "coverage": 0.9,
     "metrics": {
         "accuracy": 0.9,
         "accuracy_low": 0.85,

@@ -58,7 +58,8 @@ def test_every_number_has_a_name(customers):
     assert customers.texts("#scores .chosen .name") == [STAYS]
     assert customers.texts("#groups h3") == ["Attention to each column"]
     assert bars(customers, "#groups") == [("months", "0.750"), ("plan", "0.250")]
-    assert customers.text("#threshold") == "“stays” is given from a score of 0.500 on."
+    words = "“stays” is given from a score of 0.500 on. Prediction set (coverage 90 %): stays."
+    assert customers.text("#threshold") == words
     assert customers.run("document.querySelector('#outputs').hidden"), "all of it has been said"
     asked = [one["request"]["url"].rpartition(":")[2] for one in customers.told("Network.requestWillBeSent")]
     assert "classify" not in asked, "the names are known"

@@ -5,10 +5,10 @@ import numpy as np
 from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.data.preparation.survey import Survey
 from tfattn.data.section import Data
-from tfattn.data.split_config import TEST, TRAIN, VALIDATION
+from tfattn.data.split_config import CALIBRATION, TEST, TRAIN, VALIDATION
 from tfattn.errors import DataError, listed, nearest
 
-SPLITS = (TRAIN, VALIDATION, TEST)
+SPLITS = (TRAIN, VALIDATION, TEST, CALIBRATION)
 
 
 def assign_splits(data: Data, survey: Survey, seed: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tfattn.errors import ServingError
-from tfattn.features import IS_LABEL, TEXT
+from tfattn.features import IN_PREDICTION_SET, IS_LABEL, PREDICTION_SET, TEXT
 
 PREDICTION = "prediction"  # a number
 # The outputs of a tagger, a value for each entity of a text, with the key of an entity for each.
@@ -54,8 +54,9 @@ def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
         labels: the names of the labels in the order of `scores`; empty if they are unknown, or there are none.
 
     Returns:
-        with labels: the `label` with its `label_id` and its `score`, or the list of all predicted `labels`, and then
-        `scores` by label. The `entities` of a text are a list of mappings.
+        with labels: the `label` with its `label_id` and its `score`, or the list of all predicted `labels`; then the
+        labels of the `prediction_set`, the highest score first, if there is one; and then `scores` by label. The
+        `entities` of a text are a list of mappings.
     """
     if {*ENTITIES, LENGTH} <= outputs.keys():
         each = zip(*(outputs[name] for name in ENTITIES), strict=True)
@@ -66,12 +67,19 @@ def named(outputs: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
         return {name: outputs[name] for name in sorted(outputs, key=lambda name: name not in (TEXT, PREDICTION))}
     scores = dict(zip(labels, outputs["scores"], strict=True))
     if IS_LABEL in outputs:
-        predicted = [label for label, is_label in zip(labels, outputs[IS_LABEL], strict=True) if is_label]
-        named = {"labels": predicted, "scores": scores}
+        predicted = {"labels": _masked(labels, outputs[IS_LABEL])}
     else:
         label = outputs["label"]
-        named = {"label": label, "label_id": outputs["label_id"], "score": scores[label], "scores": scores}
-    return named | {name: value for name, value in outputs.items() if name not in {*named, IS_LABEL}}
+        predicted = {"label": label, "label_id": outputs["label_id"], "score": scores[label]}
+    if IN_PREDICTION_SET in outputs:
+        inside = _masked(labels, outputs[IN_PREDICTION_SET])
+        predicted[PREDICTION_SET] = sorted(inside, key=lambda label: -scores[label])
+    named = {**predicted, "scores": scores}
+    return named | {name: value for name, value in outputs.items() if name not in {*named, IS_LABEL, IN_PREDICTION_SET}}
+
+
+def _masked(labels: Sequence[str], mask: Sequence[bool]) -> list[str]:
+    return [label for label, is_inside in zip(labels, mask, strict=True) if is_inside]
 
 
 def decoded(value: Any) -> Any:

@@ -30,10 +30,10 @@ export function showAnswer(row, scores, card, { text, milliseconds, texts = {}, 
   part("warnings").replaceChildren(...warnings.map((words) => element("p", { className: "warning" }, words)));
   part("scores").replaceChildren(...bars(ranked, { whole: Math.max(1, ...numbers(ranked)), chosen: given ?? [headline, filled[0]?.[0][0]] }));
   part("more").textContent = ranked.length > MOST_BARS ? leftOut(ranked) : "";
-  part("threshold").textContent = threshold(card, given);
+  part("threshold").textContent = [threshold(card, given), predictionSet(row, scores, card)].filter(Boolean).join(" ");
 
   const groups = Object.entries(row).map(([name, value]) => [name, named(name, value, card)]);
-  const shown = groups.filter(([name, pairs]) => name !== "scores" && name !== "is_label" && pairs.length);
+  const shown = groups.filter(([name, pairs]) => !["scores", "is_label", "in_prediction_set"].includes(name) && pairs.length);
   const ofMasks = filled.length > 1 ? filled.map((pairs, mask) => group(`[MASK] ${mask + 1}`, pairs, 1)) : [];
   part("groups").replaceChildren(...ofMasks, ...shown.map(([name, pairs]) => group(name, pairs)));
   const told = new Set([...shown.map(([name]) => name), ...Object.keys(WARNINGS)]);
@@ -41,6 +41,7 @@ export function showAnswer(row, scores, card, { text, milliseconds, texts = {}, 
   else if (isText(row.text)) told.add("text");
   if (scores.length) told.add("scores").add("probability"); // the score of the label
   if (given) told.add("is_label");
+  if (scores.length) told.add("in_prediction_set");
   if (nearest.length) told.add("word").add("score");
   if (filled.length) ["masks", "score", "sequence", "token", "token_str"].forEach((name) => told.add(name));
   if (isNumber(row.prediction)) told.add("prediction");
@@ -81,10 +82,10 @@ const WARNINGS = {
 };
 
 /** Returns the labels of a row of a multi-label model; undefined for other models. */
-const labelsOf = ({ is_label: isLabel }, scores) =>
-  Array.isArray(isLabel) && isLabel.length === scores.length
-    ? scores.filter((_, place) => isLabel[place]).map(([name]) => name)
-    : undefined;
+const labelsOf = ({ is_label: isLabel }, scores) => masked(scores, isLabel);
+
+const masked = (scores, mask) =>
+  Array.isArray(mask) && mask.length === scores.length ? scores.filter((_, place) => mask[place]).map(([name]) => name) : undefined;
 
 /** Returns the main output of a model: a label, a number or a text. */
 function headlineOf(row, ranked, filled) {
@@ -99,6 +100,14 @@ const numbers = (pairs) => pairs.map(([, number]) => Math.abs(number));
 const descending = (pairs) => pairs.toSorted(([, one], [, other]) => other - one);
 const listed = (value) => (isText(value) && value ? value.split(", ") : []);
 const leftOut = (pairs) => `and ${pairs.length - MOST_BARS} more with smaller numbers`;
+
+/** Returns a sentence with the labels of the prediction set; "" for other models. */
+function predictionSet(row, scores, card) {
+  const labels = masked(scores, row.in_prediction_set);
+  if (!labels) return "";
+  const coverage = typeof card?.coverage === "number" ? ` (coverage ${Number((100 * card.coverage).toPrecision(4))} %)` : "";
+  return `Prediction set${coverage}: ${labels.join(", ") || "empty, no label has a high enough score"}.`;
+}
 
 function threshold(card, given) {
   if (given && typeof card?.threshold === "number") {

@@ -46,6 +46,7 @@ class Card(CardPart):
     entries: dict[str, list[str]]
     positive: str | None = None
     threshold: FiniteFloat | None = None
+    coverage: FiniteFloat | None = None
     metrics: dict[str, FiniteFloat]
     measured_on: str
 
