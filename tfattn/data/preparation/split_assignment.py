@@ -4,14 +4,14 @@ import numpy as np
 
 from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.data.preparation.survey import Survey
-from tfattn.data.section import Data
+from tfattn.data.raw_data import RawData
 from tfattn.data.split_config import TEST, TRAIN, VALIDATION
 from tfattn.errors import DataError, listed, nearest
 
 SPLITS = (TRAIN, VALIDATION, TEST)
 
 
-def assign_splits(data: Data, survey: Survey, seed: int) -> np.ndarray:
+def assign_splits(data: RawData, survey: Survey, seed: int) -> np.ndarray:
     """Assign every row to a split.
 
     Args:
@@ -60,7 +60,7 @@ class _Locations:
         return self._survey[int(self._numbers[row])]
 
 
-def _check_complete(data: Data, survey: Survey) -> None:
+def _check_complete(data: RawData, survey: Survey) -> None:
     sizes = np.diff(survey.starts)
     present = {unit.source for unit, size in zip(survey.units, sizes, strict=True) if size}
     for key, source in data.sources.items():
@@ -76,7 +76,7 @@ def _check_complete(data: Data, survey: Survey) -> None:
             )
 
 
-def _check_held_out(data: Data, survey: Survey) -> None:
+def _check_held_out(data: RawData, survey: Survey) -> None:
     """Check that each value of `hold_out` occurs: a typo would move test rows to training."""
     for role, values in (data.split.hold_out or {}).items():
         present = survey.values[role]

@@ -15,7 +15,7 @@ from tfattn.data.engines.results import Folder, Read, Result, result
 from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.data.preparation import arrays
 from tfattn.data.preparation.units import Rows, Work, systematic_sample
-from tfattn.data.section import Data
+from tfattn.data.raw_data import RawData
 from tfattn.errors import DataError
 from tfattn.formats.source import Row
 
@@ -60,7 +60,7 @@ def survey(work: Work, unit: Rows) -> None:
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
         locations.append(row.where)
-        texts.append(_hash(normalized(row, roles)))
+        texts.append(content_hash(normalized(row, roles)))
         strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
         is_held_out.append(data.split.is_held_out(row.fields))
@@ -104,7 +104,7 @@ class Survey:
         values: the values of each role of `split.hold_out`.
     """
 
-    def __init__(self, data: Data, folder: Folder, units: Sequence[Rows]):
+    def __init__(self, data: RawData, folder: Folder, units: Sequence[Rows]):
         self.units = units
         self._paths = [
             None if data.sources[unit.source].rows_are_files else unit.part.path or str(data.sources[unit.source].path)
@@ -161,7 +161,7 @@ def _locations(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
     return {name: Occurrences.merge([part[kind][name] for part in parts if name in part[kind]]) for name in names}
 
 
-def complete_rows(data: Data, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
+def complete_rows(data: RawData, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
     """Read the complete rows of a part; rows without a needed value are dropped and counted.
 
     Raises:
@@ -204,6 +204,6 @@ def _plain(text: str) -> str:
     return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
 
 
-def _hash(text: str) -> int:
+def content_hash(text: str) -> int:
     """Compute a 64-bit hash; two of 10 million texts collide with a probability of 1 / 370,000."""
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
