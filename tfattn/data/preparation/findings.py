@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from tfattn.errors import listed
+
 MAX_UNKNOWN = 0.05  # fraction of all tokens or values above which a warning is printed
 MAX_MISSING = 0.1  # fraction of all rows without a value above which a warning is printed
+MAX_COLUMNS = 5  # that a sentence names
 TEXTS, COLUMNS, IMAGES = "texts", "columns", "images"  # kinds of inputs
 _WORDS = {
     TEXTS: {
@@ -51,7 +54,7 @@ def findings(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def sentences(summary: dict[str, Any]) -> list[str]:
-    """Return sentences on many rows without a value, and on unknown tokens or values, or on the lack of findings."""
+    """Return sentences on missing values, on unknown tokens or values, and on the lack of findings."""
     words = _WORDS[summary["made_of"]]
     result = [] if findings(summary) else [words["nothing"]]
     rows = sum(summary["rows"].values()) + sum(finding["rows"] for finding in summary["missing"].values())
@@ -61,6 +64,12 @@ def sentences(summary: dict[str, Any]) -> list[str]:
                 f"{finding['rows']:,} of {rows:,} rows ({finding['rows'] / rows:.1%}) have no `{role}` and are left "
                 f"out, such as {finding['first'][0]}. If an empty value has a meaning, write it out in the file."
             )
+    if empty := summary.get("empty"):
+        columns = [
+            f"`{name}` in {finding['rows']:,} of {rows:,} rows, such as {finding['first'][0]}"
+            for name, finding in empty.items()
+        ]
+        result.append(f"Missing values, which the model reads as missing: {listed(columns, MAX_COLUMNS)}.")
     for name, splits in summary["unknown"].items():
         worst = max(splits.values(), key=lambda counts: counts["fraction"])
         if worst["fraction"] > MAX_UNKNOWN:

@@ -103,7 +103,7 @@ class InputStatistics:
         """
         names = [name for name in preprocessing.fields if name not in preprocessing.file_fields]
         rows = list(rows)
-        missing = list(preprocessing.missing) if preprocessing.reads_columns else []
+        missing = list(preprocessing.missing)
         inputs = {
             name: Histogram.learn(_kind(name, preprocessing), [as_text(row[name]) for row in rows], missing)
             for name in names

@@ -9,6 +9,7 @@ from tfattn.data.split_config import TEST, TRAIN, VALIDATION
 from tfattn.errors import DataError, listed, nearest
 
 SPLITS = (TRAIN, VALIDATION, TEST)
+DROPPED = len(SPLITS)  # the code of rows that are in no split
 
 
 def assign_splits(data: RawData, survey: Survey, seed: int) -> np.ndarray:
@@ -48,6 +49,36 @@ def assign_splits(data: RawData, survey: Survey, seed: int) -> np.ndarray:
     for split, rows in assigned.items():
         split_of_row[numbers[rows]] = SPLITS.index(split)
     return split_of_row
+
+
+def drop_leaks(split_of_row: np.ndarray, texts: np.ndarray, where: str) -> np.ndarray:
+    """Leave training rows out whose content is also in a validation or test row.
+
+    Args:
+        split_of_row: (N,) int8, indices in SPLITS.
+        texts: (N,) uint64, hashes of the content of rows.
+        where: the file, for the message.
+
+    Returns:
+        (N,) int8, indices in SPLITS, or DROPPED.
+
+    Raises:
+        DataError: no training row is left.
+
+    Example:
+        >>> drop_leaks(np.array([0, 0, 1], np.int8), np.array([5, 7, 5], np.uint64), "rows.csv")
+        array([3, 0, 1], dtype=int8)
+    """
+    is_training = split_of_row == SPLITS.index(TRAIN)
+    is_dropped = is_training & np.isin(texts, texts[~is_training])
+    if (is_dropped == is_training).all():
+        raise DataError(
+            "`split.leaks: drop` leaves no training row",
+            where=where,
+            expected="training rows with other content than the validation and test rows",
+            remedy="Check whether `source` and `validation_source` are the same rows.",
+        )
+    return np.where(is_dropped, DROPPED, split_of_row).astype(np.int8)
 
 
 class _Locations:

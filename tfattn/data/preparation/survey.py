@@ -17,6 +17,7 @@ from tfattn.data.preparation import arrays
 from tfattn.data.preparation.units import Rows, Work, systematic_sample
 from tfattn.data.raw_data import RawData
 from tfattn.errors import DataError
+from tfattn.formats.numbers import stripped
 from tfattn.formats.source import Row
 
 SURVEY = "survey"
@@ -51,6 +52,7 @@ def survey(work: Work, unit: Rows) -> None:
     data = work.data
     dropped = {role: Occurrences() for role in data.needed_roles(unit.source)}
     remarks: defaultdict[str, Occurrences] = defaultdict(Occurrences)
+    empty = {name: Occurrences() for name in data.preprocessing.fields if data.preprocessing.reads_columns}
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     roles = data.compared_roles(unit.source)
     locations, texts, strata, groups, is_held_out = [], [], [], [], []
@@ -59,6 +61,9 @@ def survey(work: Work, unit: Rows) -> None:
         data.targets.check(row)
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
+        for name, seen_empty in empty.items():
+            if stripped(row.fields[name]) in data.preprocessing.missing:
+                seen_empty.add(row.where)
         locations.append(row.where)
         texts.append(content_hash(normalized(row, roles)))
         strata.append(data.targets.stratum(row))
@@ -70,6 +75,7 @@ def survey(work: Work, unit: Rows) -> None:
     columns = {"strata": DictionaryEncoded.of(strata), "groups": DictionaryEncoded.of(groups)}
     found = {
         "dropped": {role: vars(locations) for role, locations in dropped.items()},
+        "empty": {name: vars(locations) for name, locations in empty.items() if locations.rows},
         "remarks": {remark: vars(locations) for remark, locations in remarks.items()},
         "values": {role: sorted(seen) for role, seen in values.items()},
         **{name: column.names for name, column in columns.items()},
@@ -100,6 +106,7 @@ class Survey:
         texts: (N,) uint64, hashes of the content of rows.
         is_held_out: (N,) bool, whether `split.hold_out` makes a row a test row.
         dropped: by role, the number of rows without a value, and the locations of the first.
+        empty: by column of a table, the number of complete rows without a value, and the locations of the first.
         remarks: by remark of the targets, the number of rows, and the locations of the first.
         values: the values of each role of `split.hold_out`.
     """
@@ -121,7 +128,7 @@ class Survey:
         )
         counts = self._each(lambda part: len(arrays.opened(part / "texts.npy")))
         self.starts = np.cumsum([0, *counts])
-        self.dropped, self.remarks = (_locations(found, kind) for kind in ("dropped", "remarks"))
+        self.dropped, self.empty, self.remarks = (_locations(found, kind) for kind in ("dropped", "empty", "remarks"))
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
         self._locations = lru_cache(maxsize=4)(self._locations_of)
