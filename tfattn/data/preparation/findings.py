@@ -1,5 +1,8 @@
 """Findings in prepared data as sentences, for the console and the report."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from tfattn.errors import listed
@@ -79,3 +82,13 @@ def sentences(summary: dict[str, Any]) -> list[str]:
                 f"{', '.join(worst['most_frequent'])}. What they say is lost on the model. {summary['unknown_remedy']}"
             )
     return result
+
+
+def brief(locations: Sequence[str]) -> str:
+    """Shorten locations for a table, such as `reports.csv:12, 40`."""
+    lines: dict[str, list[str]] = defaultdict(list)
+    for location in locations:
+        file, _, line = location.rpartition(":")
+        is_line = line.isdecimal()
+        lines[Path(file if is_line else location).name] += [line] if is_line else []
+    return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())

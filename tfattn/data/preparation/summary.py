@@ -1,6 +1,6 @@
 """The summary of prepared data: classes, lengths and findings, printed before training."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Literal, NotRequired
 
@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.console import note, table
-from tfattn.data.preparation.findings import findings, sentences
+from tfattn.data.preparation.findings import brief, findings, sentences
 from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.split_config import TRAIN
 from tfattn.preprocessing.unknown import Unknown
@@ -150,7 +150,7 @@ def show(summary: Summary) -> None:
             [[name, *spread.values()] for name, spread in summary["tokens"].items()],
         )
     if found := findings(summary):
-        rows = [[what, finding["rows"], _brief(finding["first"])] for what, finding in found.items()]
+        rows = [[what, finding["rows"], brief(finding["first"])] for what, finding in found.items()]
         table("Worth a look", ["what", "rows", "such as"], rows)
     for sentence in sentences(summary):
         note(sentence)
@@ -180,16 +180,6 @@ def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, Unkn
         }
         for name in next(iter(unknown.values()), {})
     }
-
-
-def _brief(locations: list[str]) -> str:
-    """Shorten locations for a table, such as `reports.csv:12, 40`."""
-    lines: dict[str, list[str]] = defaultdict(list)
-    for location in locations:
-        file, _, line = location.rpartition(":")
-        is_line = line.isdecimal()
-        lines[Path(file if is_line else location).name] += [line] if is_line else []
-    return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())
 
 
 def _spread(tokens: np.ndarray) -> dict[str, float]:

@@ -1,0 +1,147 @@
+"""The page of a profile, in the format of reports."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tfattn.data.preparation.findings import brief
+from tfattn.drawing.class_bars import class_bars
+from tfattn.drawing.figures import svg
+from tfattn.evaluation.report import Headline, Picture, Report, Section, Table, Text
+from tfattn.evaluation.wording import count, number, percent
+from tfattn.profiling.columns import QUANTILES, Column
+from tfattn.profiling.findings import SHOWN_ROWS
+from tfattn.profiling.predictive_power import GIVES_AWAY
+from tfattn.profiling.profile import Profile, lengths_by_split
+
+MAX_CLASSES = 20  # further classes are collapsed
+MAX_PAIRS = 20
+MAX_CHARACTERS = 120  # of a row
+
+
+def report_of(profile: Profile) -> Report:
+    """Return the report of a profile."""
+    rows = profile.rows
+    facts = {split: count(len(some), "row") for split, some in rows.splits.items()}
+    facts |= {"inputs": f"{len(profile.columns):,}", "different targets": f"{len(set(rows.targets)):,}"}
+    sentence = (
+        "Possible problems of the raw data, the most important first." if profile.findings else "Nothing was found."
+    )
+    return Report(
+        title=f"Profile of {profile.name}",
+        subtitle=str(rows.data.source.path),
+        headline=Headline(count(len(profile.findings), "finding"), sentence, [], facts),
+        sections=list(_sections(profile)),
+    )
+
+
+def _sections(profile: Profile) -> Iterator[Section]:
+    if profile.findings:
+        cells = [
+            [
+                finding.where,
+                finding.what,
+                len(finding.rows) or "",
+                brief(finding.locations[:SHOWN_ROWS]),
+                finding.remedy,
+            ]
+            for finding in profile.findings
+        ]
+        yield Section("Findings", [Table(["where", "finding", "rows", "such as", "what to do"], cells)])
+    yield _rows(profile)
+    yield _columns(profile)
+    if profile.lengths is not None:
+        yield _lengths(profile)
+    if profile.near:
+        yield _near(profile)
+    for split, drifts in profile.drifts.items():
+        cells = [
+            [drift.name, number(drift.index), f"{drift.p_value:.2g}", "drift" if drift.is_drift else ""]
+            for drift in drifts
+        ]
+        words = (
+            f"The distribution of each input and of the target in the {split} rows, compared with the training rows."
+        )
+        table = Table(["input", "population stability index", "p-value", ""], cells)
+        yield Section(f"Drift of the {split} rows", [Text(words), table])
+
+
+def _rows(profile: Profile) -> Section:
+    splits, classes = profile.rows.splits, profile.classes()
+    counts = [[name, *of_split.values()] for name, of_split in classes.items()]
+    folded = f"Rows of all {len(counts)} classes" if len(counts) > MAX_CLASSES else ""
+    whole = ["all", *(len(rows) for rows in splits.values())]
+    parts: list[Any] = [Table(["class" if counts else "rows", *splits], [*counts, whole], folded=folded)]
+    if counts:
+        parts.append(Picture("classes", svg(class_bars(classes)), "Rows of each class, by split"))
+    return Section("Rows", parts)
+
+
+def _columns(profile: Profile) -> Section:
+    words = (
+        "The score is that of a model of the column alone: 0 is chance, and from "
+        f"{GIVES_AWAY} on the column gives the target away. Texts are measured in words."
+    )
+    names = ["minimum", "25%", "median", "75%", "maximum"]
+    columns = ["input", "kind", "missing", "different", *names[: len(QUANTILES)], "most frequent", "score"]
+    return Section("Inputs", [Text(words), Table(columns, [_cells(column, profile) for column in profile.columns])])
+
+
+def _cells(column: Column, profile: Profile) -> list[str | int | float]:
+    quantiles = [number(value) for value in column.quantiles] or [""] * len(QUANTILES)
+    frequent = ", ".join(f"{value} ({rows:,})" for value, rows in column.frequent.items())
+    power = number(profile.powers[column.name]) if column.name in profile.powers else ""
+    return [
+        column.name,
+        column.kind,
+        int(column.missing.sum()),
+        column.distinct,
+        *quantiles,
+        _short(frequent),
+        power,
+    ]
+
+
+def _lengths(profile: Profile) -> Section:
+    lengths = profile.lengths
+    assert lengths is not None
+    unit, rows = lengths.unit, lengths_by_split(profile.rows, lengths)
+    words = (
+        "Lengths in tokens of the vocabulary of the pretrained weights."
+        if unit == "tokens"
+        else "Lengths in words, because the preparation trains the vocabulary; a word has at least one token. Unknown are "
+        "words that no training row has."
+    )
+    limit = f"longer than {lengths.max_length}" if lengths.max_length else "truncated"
+    columns = ["", "median", "95%", "longest", limit, f"unknown {unit}"]
+    cells = [
+        [
+            split,
+            number(found["median"]),
+            number(found["95 %"]),
+            found["longest"],
+            percent(found["truncated"]),
+            percent(found["unknown"]),
+        ]
+        for split, found in rows.items()
+    ]
+    return Section("Lengths of the texts", [Text(words), Table(columns, cells)])
+
+
+def _near(profile: Profile) -> Section:
+    rows = profile.rows
+    cells = [
+        [
+            brief([rows[pair.second]]),
+            brief([rows[pair.first]]),
+            number(pair.similarity),
+            _short(rows.contents[pair.second]),
+        ]
+        for pair in sorted(profile.near, key=lambda pair: -pair.similarity)[:MAX_PAIRS]
+    ]
+    words = f"{count(len(profile.near), 'pair')} of rows that are nearly equal; the most similar are shown."
+    return Section("Near duplicates", [Text(words), Table(["row", "like", "similarity", "content"], cells)])
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
