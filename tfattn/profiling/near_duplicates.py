@@ -19,7 +19,7 @@ MAX_BYTES = 2000  # of a text that are compared
 BANDS, BAND_SIZE = 16, 4  # a pair of similarity 0.8 is a candidate with probability 0.9998, of 0.3 with 0.12
 MARGIN = 0.15  # three standard deviations of the similarity of signatures
 BLOCK_BYTES = 1 << 21
-MAX_REPEATED = 0.05  # fraction of rows that are equal without a column, above which the column alone tells rows apart
+MAX_CHANCE = 0.01  # expected pairs of rows that are equal in all columns but one by chance, if columns are independent
 
 
 class Pair(NamedTuple):
@@ -58,20 +58,24 @@ def similar_texts(texts: Sequence[str]) -> list[Pair]:
 def similar_rows(columns: Sequence[Sequence[str]]) -> list[Pair]:
     """Find pairs of different rows of a table that are equal in all columns but one.
 
-    A column is skipped if many rows are equal without it: then such rows are no copies of each other.
+    A column is not left out if such rows are expected by chance, as in a table with few different values.
 
     Args:
         columns: the values of N rows, by column.
     """
-    if len(columns) < 3:
+    if len(columns) < 3 or len(columns[0]) < 2:
         return []
-    hashes = [_mixed(DictionaryEncoded.of(column).codes.astype(np.uint64), salt) for salt, column in enumerate(columns)]
+    codes = [DictionaryEncoded.of(column).codes for column in columns]
+    hashes = [_mixed(column.astype(np.uint64), salt) for salt, column in enumerate(codes)]
     whole = np.sum(hashes, axis=0, dtype=np.uint64)
+    counts = [np.bincount(column) for column in codes]
+    pairs = len(whole) * (len(whole) - 1)
+    collisions = np.array([(rows * (rows - 1)).sum() / pairs for rows in counts])  # the fraction of equal pairs
     found: dict[tuple[int, int], None] = {}
-    for column in hashes:
-        order, is_equal = _equal_neighbors(whole - column)
-        if is_equal.mean() > MAX_REPEATED:
+    for number, column in enumerate(hashes):
+        if pairs / 2 * np.delete(collisions, number).prod() > MAX_CHANCE:
             continue
+        order, is_equal = _equal_neighbors(whole - column)
         for position in np.flatnonzero(is_equal):
             a, b = sorted((int(order[position]), int(order[position + 1])))
             if whole[a] != whole[b]:

@@ -108,7 +108,7 @@ def _lengths(profile: Profile) -> Section:
     words = (
         "Lengths in tokens of the vocabulary of the pretrained weights."
         if unit == "tokens"
-        else "Lengths in words, because the preparation trains the vocabulary; a word has at least one token. Unknown are "
+        else "Lengths in words, because a vocabulary is trained later; a word has at least one token. Unknown are "
         "words that no training row has."
     )
     limit = f"longer than {lengths.max_length}" if lengths.max_length else "truncated"
