@@ -18,6 +18,7 @@ from tfattn.profiling.raw_rows import Kind, RawRows
 from tfattn.recipes.columns import count_words, detect_column
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+IDENTIFIER_SHARE, MIN_IDENTIFIERS = 0.9, 20  # different values by rows, and their number
 FREQUENT = 3  # values of a category that are named
 BATCH = 1000  # texts that are tokenized together
 _VOCABULARY_FILES = ("tokenizer.json", "vocab.txt")
@@ -48,6 +49,12 @@ class Column:
     distinct: int
     quantiles: tuple[float, ...]
     frequent: dict[str, int]
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether it identifies rows: nearly every row has another value, other than a measured number or a text."""
+        most = max(MIN_IDENTIFIERS, IDENTIFIER_SHARE * np.count_nonzero(~self.missing))
+        return self.detected == "identifier" or (self.kind == "category" and self.distinct > most)
 
 
 @dataclass(frozen=True)

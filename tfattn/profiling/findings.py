@@ -41,7 +41,6 @@ FindingKind = Literal[
 MIN_CLASS_ROWS = 10  # of a class that can be learned and measured
 MAX_SHARE = 0.9  # of the most frequent class
 MAX_TRUNCATED = 0.05  # fraction of rows above which truncation is a finding
-IDENTIFIER_SHARE = 0.9  # different values by rows, of a category
 SHOWN_ROWS = 3
 SHOWN_CLASSES = 5
 
@@ -165,8 +164,7 @@ class Findings:
                 what = f"it predicts the target on its own (score {number(score)} of 1)"
                 self.add("gives_away", what, where, [], f"{remove} if it is known only after the target.")
             present = int((~column.missing).sum())
-            is_unique = column.kind == "category" and column.distinct > max(MIN_CLASS_ROWS, IDENTIFIER_SHARE * present)
-            if column.kind != "text" and (column.detected == "identifier" or is_unique):
+            if column.is_identifier:
                 what = f"an identifier is a feature: {column.distinct:,} different values in {count(present, 'row')}"
                 setting = flow({"source": {"fields": {"id": column.name}}})
                 self.add("identifier", what, where, [], f"{remove}; predictions return it by `data: {setting}`.")

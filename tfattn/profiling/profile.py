@@ -1,6 +1,7 @@
 """The profile of a pipeline's raw data: statistics and findings, as lines, as JSON and as a page."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -117,8 +118,11 @@ def profile(config: Config) -> Profile:
     with console.step("reading the rows"):
         rows = read_rows(config)
     columns, lengths = describe(rows), measure_lengths(rows, config)
+    identifiers = {column.name for column in columns if column.is_identifier}
+    if identifiers and len(identifiers) < len(columns):
+        rows.ignore(identifiers)
     with console.step("comparing the rows"):
-        near = _near_duplicates(rows)
+        near = _near_duplicates(rows, identifiers)
     with console.step("comparing columns and splits"):
         powers, drifts = _powers(rows), _drifts(rows)
     findings = Findings(rows)
@@ -157,14 +161,15 @@ def _duplicates(rows: RawRows) -> Duplicates:
     return whole
 
 
-def _near_duplicates(rows: RawRows) -> list[Pair]:
+def _near_duplicates(rows: RawRows, identifiers: Collection[str]) -> list[Pair]:
     """Find rows that are nearly equal; of equal rows, one is compared, a training row if there is one."""
     kept = np.flatnonzero(is_kept(rows))
     kept = kept[np.argsort(rows.split_of_row[kept], kind="stable")]
     _, first = np.unique(rows.hashes[kept], return_index=True)
     chosen = np.sort(kept[first]).tolist()
     if rows.data.may_lack_inputs:
-        pairs = similar_rows([[cells[row].strip() for row in chosen] for cells in rows.columns.values()])
+        compared = [cells for name, cells in rows.columns.items() if name not in identifiers]
+        pairs = similar_rows([[cells[row].strip() for row in chosen] for cells in compared])
     else:
         pairs = similar_texts([rows.contents[row] for row in chosen])
     return [Pair(chosen[pair.first], chosen[pair.second], pair.similarity) for pair in pairs]

@@ -1,6 +1,6 @@
 """The raw rows of a pipeline, by column and split: the same rows and splits as in preparation."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from tfattn.data.raw_data import RawData
 from tfattn.data.split_config import TRAIN
 from tfattn.errors import ConfigError, DataError
 from tfattn.features import LABEL, LABELS, TARGET
+from tfattn.formats.source import Row
 
 Kind = Literal["number", "category", "text"]
 ROLES = (LABEL, TARGET, LABELS)  # of targets that a profile reads
@@ -120,6 +121,12 @@ class RawRows:
         """The indices of the rows of each split that has rows, ascending."""
         found = {split: np.flatnonzero(self.split_of_row == number) for number, split in enumerate(SPLITS)}
         return {split: rows for split, rows in found.items() if len(rows)}
+
+    def ignore(self, names: Collection[str]) -> None:
+        """Compare rows without the columns `names`, such as identifiers, which make all rows different."""
+        compared = [name for name in self.columns if name not in names]
+        cells = zip(*(self.columns[name] for name in compared), strict=True)
+        self.contents = [normalized(Row(dict(zip(compared, row, strict=True)), ""), compared) for row in cells]
 
     @property
     def hashes(self) -> np.ndarray:
