@@ -34,6 +34,7 @@ KINDS = {
     "drift": ("drift",),
 }
 LEAKED, NEAR, NOISE, MIN_WORDS = 50, 30, 0.01, 8
+FIRST_SEED = 100  # lower seeds were used while the thresholds were set
 CODE, ANSWER = "customer_code", "retention_code"
 
 Row = dict[str, str]
@@ -64,7 +65,7 @@ def main(arguments: argparse.Namespace) -> list[Table]:
         FAULTS if is_table else tuple(name for name in FAULTS if name in ("leaked rows", "near duplicates", "drift"))
     )
     alone, together, before, other, seconds = ({name: [] for name in faults} for _ in range(5))
-    for seed in range(arguments.seeds):
+    for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds):
         planting = Planting(rows, seed, target=arguments.target, changed=changed, is_table=is_table)
         clean = found(planting.profile(()))
         for fault in faults:

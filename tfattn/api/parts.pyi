@@ -880,6 +880,7 @@ class Parts:
         hold_out: Mapping[str, list[str]] | None = ...,
         folds: int | None = ...,
         fold: int = ...,
+        leaks: Literal["keep", "drop"] = ...,
     ) -> dict[str, Any]:
         """Random split of rows into training, validation and test rows, reproducible for the same seed and labels."""
     def batching(

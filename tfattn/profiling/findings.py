@@ -1,9 +1,9 @@
 """Findings: what is probably wrong with raw rows, where, in how many rows, and the setting that helps."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from tfattn.recipes.plan import flow
 FindingKind = Literal[
     "no_split",
     "leaked_rows",
-    "near_leaks",
     "gives_away",
+    "near_leaks",
     "identifier",
     "constant",
     "drift",
@@ -233,8 +233,10 @@ class Findings:
                 remedy = "Check where the rows come from; a random split is `data: {split: {validation: 0.2}}`."
                 self.add("drift", what, f"column {drift.name}", [], remedy)
 
-    def __iter__(self) -> Iterator[Finding]:
-        return iter(self.found)
+    def in_order(self) -> list[Finding]:
+        """Return the findings in the order of FindingKind."""
+        kinds = get_args(FindingKind)
+        return sorted(self.found, key=lambda finding: kinds.index(finding.kind))
 
 
 def _key(column: Column) -> str:

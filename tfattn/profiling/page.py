@@ -1,20 +1,20 @@
 """The page of a profile, in the format of reports."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tfattn.data.preparation.findings import brief
 from tfattn.drawing.class_bars import class_bars
 from tfattn.drawing.figures import svg
-from tfattn.evaluation.report import Headline, Picture, Report, Section, Table, Text
+from tfattn.evaluation.report import Headline, Marked, Picture, Piece, Report, Section, Table, Text
 from tfattn.evaluation.wording import count, number, percent
-from tfattn.profiling.columns import QUANTILES, Column
-from tfattn.profiling.findings import SHOWN_ROWS
+from tfattn.profiling.columns import Column
 from tfattn.profiling.predictive_power import GIVES_AWAY
 from tfattn.profiling.profile import Profile, lengths_by_split
 
 MAX_CLASSES = 20  # further classes are collapsed
 MAX_PAIRS = 20
+QUANTILE_NAMES = ["minimum", "25%", "median", "75%", "maximum"]
 MAX_CHARACTERS = 120  # of a row
 
 
@@ -36,17 +36,10 @@ def report_of(profile: Profile) -> Report:
 
 def _sections(profile: Profile) -> Iterator[Section]:
     if profile.findings:
-        cells = [
-            [
-                finding.where,
-                finding.what,
-                len(finding.rows) or "",
-                brief(finding.locations[:SHOWN_ROWS]),
-                finding.remedy,
-            ]
-            for finding in profile.findings
+        lines = [
+            (finding.where, [Piece(str(finding).removeprefix(f"{finding.where}: "))]) for finding in profile.findings
         ]
-        yield Section("Findings", [Table(["where", "finding", "rows", "such as", "what to do"], cells)])
+        yield Section("Findings", [Marked(lines)])
     yield _rows(profile)
     yield _columns(profile)
     if profile.lengths is not None:
@@ -81,24 +74,24 @@ def _columns(profile: Profile) -> Section:
         "The score is that of a model of the column alone: 0 is chance, and from "
         f"{GIVES_AWAY} on the column gives the target away. Texts are measured in words."
     )
-    names = ["minimum", "25%", "median", "75%", "maximum"]
-    columns = ["input", "kind", "missing", "different", *names[: len(QUANTILES)], "most frequent", "score"]
-    return Section("Inputs", [Text(words), Table(columns, [_cells(column, profile) for column in profile.columns])])
-
-
-def _cells(column: Column, profile: Profile) -> list[str | int | float]:
-    quantiles = [number(value) for value in column.quantiles] or [""] * len(QUANTILES)
-    frequent = ", ".join(f"{value} ({rows:,})" for value, rows in column.frequent.items())
-    power = number(profile.powers[column.name]) if column.name in profile.powers else ""
-    return [
-        column.name,
-        column.kind,
-        int(column.missing.sum()),
-        column.distinct,
-        *quantiles,
-        _short(frequent),
-        power,
+    numbers = [_cells(column, profile, map(number, column.quantiles)) for column in profile.columns if column.quantiles]
+    categories = [_cells(column, profile, [_frequent(column)]) for column in profile.columns if not column.quantiles]
+    first, last = ["input", "kind", "missing", "different"], "score"
+    tables = [
+        Table([*first, *names, last], cells)
+        for names, cells in ((QUANTILE_NAMES, numbers), (["most frequent"], categories))
+        if cells
     ]
+    return Section("Inputs", [Text(words), *tables])
+
+
+def _cells(column: Column, profile: Profile, values: Iterable[str]) -> list[str | int | float]:
+    power = number(profile.powers[column.name]) if column.name in profile.powers else ""
+    return [column.name, column.kind, int(column.missing.sum()), column.distinct, *values, power]
+
+
+def _frequent(column: Column) -> str:
+    return _short(", ".join(f"{value} ({rows:,})" for value, rows in column.frequent.items()))
 
 
 def _lengths(profile: Profile) -> Section:
@@ -129,17 +122,15 @@ def _lengths(profile: Profile) -> Section:
 
 def _near(profile: Profile) -> Section:
     rows = profile.rows
-    cells = [
-        [
-            brief([rows[pair.second]]),
-            brief([rows[pair.first]]),
-            number(pair.similarity),
-            _short(rows.contents[pair.second]),
-        ]
+    lines = [
+        (
+            f"{brief([rows[pair.second]])} is like {brief([rows[pair.first]])}: {number(pair.similarity)}",
+            [Piece(_short(rows.contents[pair.second]))],
+        )
         for pair in sorted(profile.near, key=lambda pair: -pair.similarity)[:MAX_PAIRS]
     ]
-    words = f"{count(len(profile.near), 'pair')} of rows that are nearly equal; the most similar are shown."
-    return Section("Near duplicates", [Text(words), Table(["row", "like", "similarity", "content"], cells)])
+    words = f"{count(len(profile.near), 'pair')} of rows that are nearly equal, the most similar first; 1 is equal."
+    return Section("Near duplicates", [Text(words), Marked(lines)])
 
 
 def _short(text: str) -> str:

@@ -134,7 +134,7 @@ def profile(config: Config) -> Profile:
     findings.add_targets()
     if lengths is not None:
         findings.add_lengths(lengths)
-    return Profile(config.values["name"], rows, columns, lengths, powers, near, drifts, findings.found)
+    return Profile(config.values["name"], rows, columns, lengths, powers, near, drifts, findings.in_order())
 
 
 def lengths_by_split(rows: RawRows, lengths: Lengths) -> dict[str, dict[str, float]]:
