@@ -36,6 +36,7 @@ KINDS = {
 LEAKED, NEAR, NOISE, MIN_WORDS = 50, 30, 0.01, 8
 FIRST_SEED = 100  # lower seeds were used while the thresholds were set
 CODE, ANSWER = "customer_code", "retention_code"
+NAME = "name of the row"  # which is not written
 
 Row = dict[str, str]
 
@@ -67,17 +68,17 @@ def main(arguments: argparse.Namespace) -> list[Table]:
     alone, together, before, other, seconds = ({name: [] for name in faults} for _ in range(5))
     for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds):
         planting = Planting(rows, seed, target=arguments.target, changed=changed, is_table=is_table)
-        clean = found(planting.profile(()))
+        clean = planting.profile(())
         for fault in faults:
             started = time.perf_counter()
-            profiled = found(planting.profile((fault,)))
+            profiled = planting.profile((fault,))
             seconds[fault].append(time.perf_counter() - started)
             alone[fault].append(scores(planting.planted(fault), of_fault(profiled, fault) - of_fault(clean, fault)))
             before[fault].append(len(of_fault(clean, fault)))
             other[fault].append(
                 sum(len(of_fault(profiled, name) - of_fault(clean, name)) for name in faults if name != fault)
             )
-        whole = found(planting.profile(faults))
+        whole = planting.profile(faults)
         for fault in faults:
             together[fault].append(scores(planting.planted(fault), of_fault(whole, fault) - of_fault(clean, fault)))
     columns = [
@@ -113,7 +114,8 @@ class Planting:
 
     def __init__(self, rows: Sequence[Row], seed: int, *, target: str, changed: str, is_table: bool):
         self._draw = random.Random(seed)
-        shuffled = self._draw.sample(list(rows), len(rows))
+        named = [row | {NAME: str(number)} for number, row in enumerate(rows)]
+        shuffled = self._draw.sample(named, len(rows))
         self._validation, self._train = shuffled[: len(rows) // 5], shuffled[len(rows) // 5 :]
         self._target, self._changed, self._is_table = target, changed, is_table
         self._leaked = self._draw.sample(range(len(self._train)), LEAKED)
@@ -123,20 +125,19 @@ class Planting:
         self._planted: dict[str, set[Any]] = {}
 
     def planted(self, fault: str) -> set[Any]:
-        """Return the planted rows, as file and line, or the planted columns."""
+        """Return the names of the planted rows, or the planted columns."""
         return self._planted[fault]
 
-    def profile(self, faults: Sequence[str]) -> Profile:
-        """Plant faults, and profile the rows."""
+    def profile(self, faults: Sequence[str]) -> Mapping[str, set[str]]:
+        """Plant faults, profile the rows, and return the findings."""
         train, validation = [dict(row) for row in self._train], [dict(row) for row in self._validation]
         if "drift" in faults:
             validation = list(self._drifted(validation))
             self._planted["drift"] = {f"column {self._changed if self._is_table else 'text'}"}
         if "near duplicates" in faults:
-            train += [self._similar(self._train[index]) for index in self._near]
-            first = len(train) - NEAR + 2  # the first line is the header
+            train += [self._similar(self._train[index]) | {NAME: f"near {index}"} for index in self._near]
             # Of the two rows of a pair, a finding names the later row.
-            self._planted["near duplicates"] = {f"train.csv:{first + number}" for number in range(NEAR)}
+            self._planted["near duplicates"] = {f"near {index}" for index in self._near}
         if "column that gives the target away" in faults:
             values = sorted({row[self._target] for row in train})
             for row in [*train, *validation]:
@@ -148,15 +149,15 @@ class Planting:
                 row[CODE] = f"{self._draw.getrandbits(40):010x}"
             self._planted["identifier"] = {f"column {CODE}"}
         if "leaked rows" in faults:
-            validation += [dict(train[index]) for index in self._leaked]
-            first = len(validation) - LEAKED + 2
-            self._planted["leaked rows"] = {f"validation.csv:{first + number}" for number in range(LEAKED)}
+            validation += [train[index] | {NAME: f"leaked {index}"} for index in self._leaked]
+            self._planted["leaked rows"] = {f"leaked {index}" for index in self._leaked}
         with tempfile.TemporaryDirectory() as folder:
-            paths = [
-                write(Path(folder) / name, rows)
-                for name, rows in (("train.csv", train), ("validation.csv", validation))
-            ]
-            return profile(resolve(self._pipeline(*paths, faults), []))
+            files = {"train.csv": train, "validation.csv": validation}
+            paths = [write(Path(folder) / name, rows) for name, rows in files.items()]
+            profiled = profile(resolve(self._pipeline(*paths, faults), []))
+        # Lines change where rows are added or left out, so rows have names of their own; the first line is the header.
+        names = {f"{file}:{line}": row[NAME] for file, rows in files.items() for line, row in enumerate(rows, start=2)}
+        return found(profiled, names)
 
     def _pipeline(self, train: str, validation: str, faults: Sequence[str]) -> dict[str, Any]:
         values = plan_data([train], target=self._target, ask=lambda problem, answers, option: answers[0]).values
@@ -184,12 +185,12 @@ class Planting:
         yield from (row for row in rows if len(row[self._changed]) > middle)
 
 
-def found(profiled: Profile) -> Mapping[str, set[str]]:
-    """Return what a profile finds by kind: rows as file and line, or columns."""
+def found(profiled: Profile, names: Mapping[str, str]) -> Mapping[str, set[str]]:
+    """Return what a profile finds by kind: rows by their names, or columns."""
     by_kind: dict[str, set[str]] = {}
     for finding in profiled.findings:
-        names = {Path(location).name for location in finding.locations} or {finding.where}
-        by_kind.setdefault(finding.kind, set()).update(names)
+        affected = {names[Path(location).name] for location in finding.locations} or {finding.where}
+        by_kind.setdefault(finding.kind, set()).update(affected)
     return by_kind
 
 
@@ -207,7 +208,7 @@ def scores(planted: set[str], claimed: set[str]) -> tuple[float, float]:
 def write(path: Path, rows: Sequence[Row]) -> str:
     """Write rows as a csv file."""
     with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
+        writer = csv.DictWriter(file, [name for name in rows[0] if name != NAME], extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)
     return str(path)
