@@ -48,8 +48,7 @@ def _sections(profile: Profile) -> Iterator[Section]:
         yield _near(profile)
     for split, drifts in profile.drifts.items():
         cells = [
-            [drift.name, number(drift.index), f"{drift.p_value:.2g}", "drift" if drift.is_drift else ""]
-            for drift in drifts
+            [drift.name, drift.index, f"{drift.p_value:.2g}", "drift" if drift.is_drift else ""] for drift in drifts
         ]
         words = (
             f"The distribution of each input and of the target in the {split} rows, compared with the training rows."
@@ -74,20 +73,20 @@ def _columns(profile: Profile) -> Section:
         "The score is that of a model of the column alone: 0 is chance, and from "
         f"{GIVES_AWAY} on the column gives the target away. Texts are measured in words."
     )
-    numbers = [_cells(column, profile, map(number, column.quantiles)) for column in profile.columns if column.quantiles]
+    numbers = [_cells(column, profile, column.quantiles) for column in profile.columns if column.quantiles]
     categories = [_cells(column, profile, [_frequent(column)]) for column in profile.columns if not column.quantiles]
-    first, last = ["input", "kind", "missing", "different"], "score"
+    first = ["input", "kind", "missing", "different", *(["score"] if profile.powers else [])]
     tables = [
-        Table([*first, *names, last], cells)
+        Table([*first, *names], cells)
         for names, cells in ((QUANTILE_NAMES, numbers), (["most frequent"], categories))
         if cells
     ]
     return Section("Inputs", [Text(words), *tables])
 
 
-def _cells(column: Column, profile: Profile, values: Iterable[str]) -> list[str | int | float]:
-    power = number(profile.powers[column.name]) if column.name in profile.powers else ""
-    return [column.name, column.kind, int(column.missing.sum()), column.distinct, *values, power]
+def _cells(column: Column, profile: Profile, values: Iterable[str | float]) -> list[str | int | float]:
+    power = [profile.powers[column.name]] if profile.powers else []
+    return [column.name, column.kind, int(column.missing.sum()), column.distinct, *power, *values]
 
 
 def _frequent(column: Column) -> str:
@@ -109,8 +108,8 @@ def _lengths(profile: Profile) -> Section:
     cells = [
         [
             split,
-            number(found["median"]),
-            number(found["95 %"]),
+            found["median"],
+            found["95 %"],
             found["longest"],
             percent(found["truncated"]),
             percent(found["unknown"]),
