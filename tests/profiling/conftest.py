@@ -56,8 +56,9 @@ def config(write):
     """Resolves a pipeline of rows: of a table, or of texts if the rows have any."""
 
     def run(rows, *, validation=None, task="classification", **data):
-        is_table = "text" not in rows[0]
-        fields = {"target" if task == "regression" else "label": "label"} | ({} if is_table else {"text": "text"})
+        is_table = not any(name.startswith("text") for name in rows[0])
+        role = {"regression": "target", "multi_label_classification": "labels"}.get(task, "label")
+        fields = {role: "label"} | {name: name for name in rows[0] if name.startswith("text")}
         section = {
             "source": {"name": "csv", "path": write(rows), "fields": fields},
             "split": {"validation": 0.25},

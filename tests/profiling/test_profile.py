@@ -147,6 +147,24 @@ def test_numbers_as_targets(profiled):
     assert [finding.where for finding in of_kind(profiled(exact, task="regression"), "gives_away")] == ["column load"]
 
 
+def test_pairs_of_texts_and_several_labels(profiled):
+    words = clean_texts(800)
+    rows = [
+        {"text_a": first["text"], "text_b": second["text"], "label": f"{first['label']}|{number % 3}"}
+        for number, (first, second) in enumerate(zip(words[:400], words[400:], strict=True))
+    ]
+    rows.append(rows[7] | {"text_b": rows[7]["text_b"] + " so"})
+    options = {
+        "task": "multi_label_classification",
+        "preprocessing": {"name": "wordpiece", "fields": ["text_a", "text_b"]},
+    }
+    found = profiled(rows, **options)
+    assert kinds(found) in ({"near_duplicates"}, {"near_leaks"})
+    assert {frozenset(pair[:2]) for pair in found.near} == {frozenset((7, 400))}
+    assert [column.kind for column in found.columns] == ["text", "text"] and found.powers == {}
+    assert (found.lengths.lengths >= 24 + 3).all()  # words, [CLS] and two [SEP]
+
+
 def test_the_splits_are_those_of_preparation(config, tmp_path):
     from tfattn.data.preparation.prepare import prepare
 

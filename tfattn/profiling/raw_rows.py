@@ -42,12 +42,8 @@ class ProfiledData(RawData):
     def __init__(self, config: Config):
         section = config.values["data"]
         preprocessing = section["preprocessing"]
-        self.source, self.split = build(config, "data", "source"), build(config, "data", "split")
-        self.targets = build(config, "data", "targets")
-        given = section["validation_source"]
-        self.validation_source = None if given is None else build(config, "data", "validation_source")
-        self.missing, self.max_rows = section["missing"] or {}, section["max_rows"]
         self.inputs = _inputs(preprocessing)
+        self.targets = build(config, "data", "targets")
         self.target = next((role for role in ROLES if role in self.targets.roles), "")
         if not self.inputs or not self.target:
             raise ConfigError(
@@ -56,6 +52,10 @@ class ProfiledData(RawData):
                 expected="texts or a table, with a class, a number or labels as target",
                 received=preprocessing["name"] if not self.inputs else config.values["task"]["name"],
             )
+        self.source, self.split = build(config, "data", "source"), build(config, "data", "split")
+        given = section["validation_source"]
+        self.validation_source = None if given is None else build(config, "data", "validation_source")
+        self.missing, self.max_rows = section["missing"] or {}, section["max_rows"]
         self.may_lack_inputs = "numeric" in preprocessing
         self.markers = tuple(preprocessing["missing"]) if self.may_lack_inputs else ()
         if self.may_lack_inputs:
