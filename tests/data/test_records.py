@@ -7,7 +7,8 @@ import pytest
 import tensorflow as tf
 
 from tfattn import files
-from tfattn.data.examples.encoding import Feature, described, parse
+from tfattn.data.examples.encoding import Feature, described
+from tfattn.data.examples.parsing import parse
 from tfattn.data.records import Records, write_encoded, write_records
 from tfattn.errors import DataError, TfattnError
 

@@ -6,8 +6,9 @@ import pytest
 import tensorflow as tf
 
 from tests.contracts.servable_model import check_servable_model
-from tfattn.data.examples.encoding import lengths_of, parse, serialized
+from tfattn.data.examples.encoding import lengths_of, serialized
 from tfattn.data.examples.examples import Randomness
+from tfattn.data.examples.parsing import parse
 from tfattn.data.examples.similarity_targets import Similarities
 from tfattn.data.examples.text_groups import TextGroups
 from tfattn.export.embedding import Embedder

@@ -903,6 +903,7 @@ class Parts:
         hold_out: Mapping[str, list[str]] | None = ...,
         folds: int | None = ...,
         fold: int = ...,
+        leaks: Literal["keep", "drop"] = ...,
     ) -> dict[str, Any]:
         """Random split of rows into training, validation, test and calibration rows."""
     def batching(

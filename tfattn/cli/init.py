@@ -51,7 +51,7 @@ def init(
     from tfattn.console import note
     from tfattn.recipes.datasets import plan_data
 
-    plan = plan_data(data, target=target, delimiter=delimiter, ask=_ask)
+    plan = plan_data(data, target=target, delimiter=delimiter, ask=ask_target)
     path = output or Path(f"{plan.values['name']}.yaml")
     _write(path, plan.text(str(path)), force=force)
     for line in plan.summary:
@@ -68,7 +68,7 @@ def _write(path: Path, text: str, *, force: bool) -> None:
     print(path)
 
 
-def _ask(problem: str, answers: Sequence[str], option: str) -> str:
+def ask_target(problem: str, answers: Sequence[str], option: str) -> str:
     """Ask on a terminal which answer is right; otherwise raise an error, whose remedy is the option."""
     if not sys.stdin.isatty():
         raise ConfigError(problem, expected=" or ".join(map(repr, answers)), remedy=f"Choose by {option}.")

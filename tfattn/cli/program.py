@@ -14,6 +14,7 @@ from tfattn.cli import (
     init,
     models,
     pipelines,
+    profiling,
     publishing,
     runs,
     searching,
@@ -33,7 +34,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for group in (init, pipelines, runs, models, searching, word_vectors, generation, publishing, data, configuration):
+for group in (
+    init,
+    profiling,
+    pipelines,
+    runs,
+    models,
+    searching,
+    word_vectors,
+    generation,
+    publishing,
+    data,
+    configuration,
+):
     app.add_typer(group.app)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfattn.data.batching import Batching, Window, tokens_of
-from tfattn.data.examples.encoding import parse
+from tfattn.data.examples.parsing import parse
 from tfattn.data.examples.transforms import Transform, epoch_key, seeds_of
 from tfattn.data.records import Records
 from tfattn.data.sources.raw_rows import read_rows
@@ -139,7 +139,7 @@ class Reader:
             local: the parts of this process; by default all.
 
         Returns:
-            an element per batch and local part, in this order: the features of `encoding.parse`, (n, T) and (n,), with
+            an element per batch and local part, in this order: the features of `parsing.parse`, (n, T) and (n,), with
             `weights` (n,) float32 and `record_ids` (n,) int32, after all transforms. With several updates (updates, n,
             ...). T is the longest sequence of the whole batch, for all parts.
         """

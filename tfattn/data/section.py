@@ -11,15 +11,16 @@ from tfattn.data.engines.local_engine import Local
 from tfattn.data.examples.encoding import have_classes
 from tfattn.data.examples.examples import Examples
 from tfattn.data.examples.targets import Target
+from tfattn.data.raw_data import RawData
 from tfattn.data.sources.ready_made import ReadyMade
 from tfattn.data.split_config import TEST, VALIDATION, Split
 from tfattn.errors import ConfigError, listed, nearest
 from tfattn.features import EXAMPLE, ID
-from tfattn.formats.source import Row, Source
+from tfattn.formats.source import Source
 from tfattn.preprocessing.preprocessor import Preprocessor
 
 
-class Data:
+class Data(RawData):
     """Sources, split, preprocessing and batching of rows.
 
     Args:
@@ -73,6 +74,7 @@ class Data:
         self.validation_source: Source | None = validation_source
         is_made = any(source.has_examples for source in self.sources.values())
         self.examples: Examples = ReadyMade(examples) if is_made else examples
+        self.may_lack_inputs, self.optional_roles = preprocessing.reads_columns, self.examples.optional_roles
         for checked in self.sources.values():
             if preprocessing.reads_columns:
                 not_read = (*targets.roles, *({ID} & checked.fields.keys()))
@@ -106,18 +108,6 @@ class Data:
             return "Set `split.stratify: true`, which leaves rows of each class to train on."
         return "Add training rows of this class."
 
-    def needed_roles(self, key: str) -> tuple[str, ...]:
-        """Return the roles without which a row of a source is dropped."""
-        read = () if self.preprocessing.reads_columns else self.compared_roles(key)
-        read = tuple(role for role in read if role not in self.examples.optional_roles)
-        is_optional = self.targets.may_be_empty or self.sources[key].has_examples
-        return (*read, *(() if is_optional else self.targets.roles), *self.split.roles)
-
-    def lacks(self, row: Row, role: str) -> bool:
-        """Return whether a row has no value for a role."""
-        value = row.fields[role]
-        return value is None or isinstance(value, str) and value.strip() in ("", *self.missing.get(role, ()))
-
     def text_roles(self, key: str) -> tuple[str, ...]:
         """Return the roles of a source whose values are texts."""
         targets = () if self.sources[key].has_examples else self.targets.text_roles
@@ -128,12 +118,6 @@ class Data:
     def compared_roles(self, key: str) -> tuple[str, ...]:
         """Return the roles of a source that define duplicate rows."""
         return (EXAMPLE,) if self.sources[key].has_examples else self.examples.roles(self.preprocessing)
-
-    @property
-    def sources(self) -> dict[str, Source]:
-        """The sources by key."""
-        both = {"source": self.source, "validation_source": self.validation_source}
-        return {key: source for key, source in both.items() if source is not None}
 
     def fingerprints(self) -> dict[str, str]:
         """Compute the SHA-256 of each source, by key.

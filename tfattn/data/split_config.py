@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
@@ -35,6 +35,8 @@ class Split:
         hold_out: test rows by value, role: values, such as `panel: [LODC]`; instead of `test`.
         folds: number of folds of cross-validation; one fold is the validation split; instead of `validation`.
         fold: index of the validation fold, from 0.
+        leaks: `drop` leaves training rows out whose content is also in a validation or test row; `keep` only reports
+            such rows.
 
     Raises:
         ConfigError: no rows are left for training.
@@ -52,6 +54,7 @@ class Split:
     hold_out: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]] | None, NotWith("test")] = None
     folds: Annotated[int, Field(ge=2)] | None = None
     fold: Annotated[NonNegativeInt, OnlyWith("folds"), Below("folds")] = 0
+    leaks: Literal["keep", "drop"] = "keep"
 
     def __post_init__(self):
         fractions = [0 if self.folds else self.validation, self.test, self.calibration]

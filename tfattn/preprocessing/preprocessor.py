@@ -26,6 +26,7 @@ class Preprocessor(tf.Module):
         target_fields: the raw fields of the target, which are optional and given in training.
         reads_columns: whether `fields` are column names of the source, with optional values; else they are roles, as
             `text`, for which the source names a column, and rows without a value are excluded.
+        missing: the texts that mean a missing value of a column.
         max_length: the maximum sequence length in tokens; None without sequences.
         needs_pretrained: whether `adopt` must be called before `fit`.
         adopts: the names of other preprocessors whose published tokenization `adopt` takes, too.
@@ -37,6 +38,7 @@ class Preprocessor(tf.Module):
     fields: tuple[str, ...]
     target_fields: tuple[str, ...] = ()
     reads_columns: bool = False
+    missing: tuple[str, ...] = ()
     max_length: int | None = None
     needs_pretrained: bool = False
     adopts: tuple[str, ...] = ()

@@ -103,7 +103,7 @@ class Plan:
                 reason = self.reasons[inner]
                 yield from _comment(reason[:1].upper() + reason[1:], indent)
             has_reasons = any(other.startswith(f"{inner}.") for other in self.reasons)
-            line = f"{indent}{_scalar(key)}: {_flow(value)}"
+            line = f"{indent}{_scalar(key)}: {flow(value)}"
             if (
                 isinstance(value, dict)
                 and value
@@ -124,11 +124,17 @@ def _comment(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, LINE_WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
+    """Return a value as YAML in one line.
+
+    Example:
+        >>> flow({"split": {"validation": 0.2}})
+        '{split: {validation: 0.2}}'
+    """
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{_scalar(key)}: {flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_flow, value)) + "]"
+        return "[" + ", ".join(map(flow, value)) + "]"
     return _scalar(value)
 
 

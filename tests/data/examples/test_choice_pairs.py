@@ -6,9 +6,10 @@ import tensorflow as tf
 
 from tfattn.data.examples.choice_pairs import ChoicePairs, DocumentPairs
 from tfattn.data.examples.choice_targets import Choices
-from tfattn.data.examples.encoding import lengths_of, parse, serialized
+from tfattn.data.examples.encoding import lengths_of, serialized
 from tfattn.data.examples.examples import Randomness
 from tfattn.data.examples.grade_targets import Grades
+from tfattn.data.examples.parsing import parse
 from tfattn.errors import ConfigError
 from tfattn.formats.source import Row
 from tfattn.preprocessing.vocabulary import SPECIAL_TOKENS

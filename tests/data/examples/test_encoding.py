@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from tfattn.data.examples.encoding import Feature, lengths_of, parse, serialized
+from tfattn.data.examples.encoding import Feature, lengths_of, serialized
+from tfattn.data.examples.parsing import parse
 
 # A file of google-research/bert's run_classifier.py: every row padded to max_seq_length.
 GOOGLE_BERT = {

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.data.examples.encoding import lengths_of, parse, serialized
+from tfattn.data.examples.encoding import lengths_of, serialized
 from tfattn.data.examples.examples import Randomness
+from tfattn.data.examples.parsing import parse
 from tfattn.data.examples.similarity_targets import Similarities
 from tfattn.data.examples.text_groups import TextGroups
 from tfattn.errors import ConfigError

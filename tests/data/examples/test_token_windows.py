@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfattn.data.examples.encoding import parse, serialized
+from tfattn.data.examples.encoding import serialized
 from tfattn.data.examples.examples import Randomness
+from tfattn.data.examples.parsing import parse
 from tfattn.data.examples.targets import Target
 from tfattn.data.examples.token_windows import TokenWindows
 from tfattn.data.examples.transforms import epoch_key, seeds_of

@@ -518,3 +518,37 @@ def test_a_damaged_result_is_reported_and_the_next_run_restarts(tmp_path, monkey
         with pytest.raises(DataError, match="what is done already has been damaged.*Run the same command again"):
             prepare(make(), tmp_path / "prepared", seed=3, identity="it")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_dropped_leaks_are_in_no_split_and_evaluation_rows_stay(table, section, tmp_path):
+    rows = [*ROWS, *ROWS[:12]]
+    kept, dropped = (
+        (tmp_path / leaks, section(table(rows), split=Split(validation=0.3, leaks=leaks))) for leaks in ("keep", "drop")
+    )
+    for folder, data in (kept, dropped):
+        prepare(data, folder, seed=7)
+    before, after = ((folder / "validation.jsonl").read_text() for folder, _ in (kept, dropped))
+    assert before == after
+    summaries = [json.loads((folder / "summary.json").read_text()) for folder, _ in (kept, dropped)]
+    assert summaries[0]["crossing"]["validation"]["rows"] > 0 and summaries[1]["crossing"]["validation"]["rows"] == 0
+    [(_, left_out)] = summaries[1]["remarks"].items()
+    assert summaries[1]["rows"]["train"] == summaries[0]["rows"]["train"] - left_out["rows"]
+    evaluated = {json.loads(line)["text"] for line in after.splitlines()}
+    trained = {text for text, _ in rows} - evaluated
+    assert len(read(dropped[0], "train")) == sum(text in trained for text, _ in rows)
+
+
+def test_dropping_all_training_rows_is_an_error(table, section, tmp_path):
+    data = section(table(ROWS), split=Split(validation=0, leaks="drop"), validation_source=table(ROWS, "same.csv"))
+    with pytest.raises(DataError, match="leaves no training row"):
+        prepare(data, tmp_path / "prepared", seed=7)
+
+
+def test_missing_values_of_a_table_are_a_sentence(table, section, tmp_path, capsys):
+    rows = [(str(number % 7) if number != 4 else " ", "yes" if number % 2 else "no") for number in range(30)]
+    source = table(rows, header="age,label")
+    prepare(section(source, preprocessing=TableColumns(numeric=("age",))), tmp_path / "prepared", seed=7)
+    printed = " ".join(capsys.readouterr().err.split())
+    assert (
+        f"Missing values, which the model reads as missing: `age` in 1 of 30 rows, such as {source.path}:6." in printed
+    )

@@ -1,14 +1,12 @@
 """The summary: counts equal the data."""
 
-import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from tfattn import console
-from tfattn.data.preparation.summary import MAX_PLOTTED_CLASSES, class_bars, show, summarize
-from tfattn.drawing.figures import svg
+from tfattn.data.preparation.summary import show, summarize
 from tfattn.preprocessing.unknown import Unknown
 
 NONE = {"rows": 0, "first": []}
@@ -36,6 +34,7 @@ def summary():
         },
         made_of="texts",
         missing={"text": some(9, 11), "label": NONE},
+        empty={},
         remarks={"answer at another position": some(4)},
         duplicates={"rows": 2, "first": ["/data/a.csv:3", "/data/b.csv:2"]},
         conflicts=some(2, 3),
@@ -115,6 +114,7 @@ def test_rows_without_tokens_have_no_lengths(printed):
         {"train": found(4, {"noise": 4}), "validation": found(2, {"noise": 2})},
         made_of="columns",
         missing={"label": NONE},
+        empty={},
         remarks={},
         duplicates=NONE,
         conflicts=NONE,
@@ -124,13 +124,3 @@ def test_rows_without_tokens_have_no_lengths(printed):
     )
     assert "tokens" not in summary and "remarks" not in summary
     assert "Tokens per row" not in printed(summary)
-
-
-def test_class_names_are_drawn_unchanged():
-    names = ["$5 and $10", "a_b^c", "财经新闻", "<b>", "x" * 200, *map(str, range(60))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        drawn = svg(class_bars({name: {"train": 3, "validation": 1} for name in names}))
-    for shown in (">$5 and $10<", ">a_b^c<", ">财经新闻<", ">&lt;b&gt;<", f">{'x' * 17}…{'x' * 10}<"):
-        assert shown in drawn
-    assert f"({len(names) - MAX_PLOTTED_CLASSES} rarer classes are not shown)" in drawn

@@ -20,7 +20,7 @@ class Assigned:
     """The assignment of the n complete rows of a part.
 
     Attributes:
-        split_of_row: (n,) int8, indices in SPLITS.
+        split_of_row: (n,) int8, indices in SPLITS, or DROPPED.
         seeds: (n,) uint64, random seeds of the examples of each row.
         keys: (n,) uint64, sort keys of records: random for training, otherwise the order of the file.
         numbers: (n,) int64, the index of each row in its split, in the order of the file.
@@ -40,12 +40,12 @@ def write(folder: Folder, *, starts: np.ndarray, split_of_row: np.ndarray, is_le
     Args:
         folder: the folder of a `Work`.
         starts: (parts + 1,), the index of the first row of each part, and N.
-        split_of_row: (N,) int8, indices in SPLITS.
+        split_of_row: (N,) int8, indices in SPLITS, or DROPPED.
         is_leaked: (N,) bool, whether a training row has the same content.
     """
     before = np.zeros((len(starts), len(SPLITS)), np.int64)  # rows of each split before each part
     for number, (begin, end) in enumerate(zip(starts, starts[1:], strict=False)):
-        before[number + 1] = before[number] + np.bincount(split_of_row[begin:end], minlength=len(SPLITS))
+        before[number + 1] = before[number] + _count(split_of_row[begin:end])
     with result(folder, FOLDER) as new:
         for name, values in {"starts": starts, "before": before, "splits": split_of_row, "leaked": is_leaked}.items():
             np.save(new / f"{name}.npy", values)
@@ -73,3 +73,8 @@ def read(folder: Folder, unit: Rows, seed: int) -> Assigned:
         numbers=numbers,
         is_leaked=is_leaked,
     )
+
+
+def _count(split_of_row: np.ndarray) -> np.ndarray:
+    """Count the rows of each split; dropped rows are not counted."""
+    return np.bincount(split_of_row, minlength=len(SPLITS))[: len(SPLITS)]

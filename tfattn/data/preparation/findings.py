@@ -1,9 +1,15 @@
 """Findings in prepared data as sentences, for the console and the report."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from tfattn.errors import listed
 
 MAX_UNKNOWN = 0.05  # fraction of all tokens or values above which a warning is printed
 MAX_MISSING = 0.1  # fraction of all rows without a value above which a warning is printed
+MAX_COLUMNS = 5  # that a sentence names
 TEXTS, COLUMNS, IMAGES = "texts", "columns", "images"  # kinds of inputs
 _WORDS = {
     TEXTS: {
@@ -51,7 +57,7 @@ def findings(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def sentences(summary: dict[str, Any]) -> list[str]:
-    """Return sentences on many rows without a value, and on unknown tokens or values, or on the lack of findings."""
+    """Return sentences on missing values, on unknown tokens or values, and on the lack of findings."""
     words = _WORDS[summary["made_of"]]
     result = [] if findings(summary) else [words["nothing"]]
     rows = sum(summary["rows"].values()) + sum(finding["rows"] for finding in summary["missing"].values())
@@ -61,6 +67,12 @@ def sentences(summary: dict[str, Any]) -> list[str]:
                 f"{finding['rows']:,} of {rows:,} rows ({finding['rows'] / rows:.1%}) have no `{role}` and are left "
                 f"out, such as {finding['first'][0]}. If an empty value has a meaning, write it out in the file."
             )
+    if empty := summary.get("empty"):
+        columns = [
+            f"`{name}` in {finding['rows']:,} of {rows:,} rows, such as {finding['first'][0]}"
+            for name, finding in empty.items()
+        ]
+        result.append(f"Missing values, which the model reads as missing: {listed(columns, MAX_COLUMNS)}.")
     for name, splits in summary["unknown"].items():
         worst = max(splits.values(), key=lambda counts: counts["fraction"])
         if worst["fraction"] > MAX_UNKNOWN:
@@ -70,3 +82,13 @@ def sentences(summary: dict[str, Any]) -> list[str]:
                 f"{', '.join(worst['most_frequent'])}. What they say is lost on the model. {summary['unknown_remedy']}"
             )
     return result
+
+
+def brief(locations: Sequence[str]) -> str:
+    """Shorten locations for a table, such as `reports.csv:12, 40`."""
+    lines: dict[str, list[str]] = defaultdict(list)
+    for location in locations:
+        file, _, line = location.rpartition(":")
+        is_line = line.isdecimal()
+        lines[Path(file if is_line else location).name] += [line] if is_line else []
+    return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())

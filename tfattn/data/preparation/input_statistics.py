@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tfattn import files
 from tfattn.formats.numbers import read, stripped
-from tfattn.preprocessing.preprocessor import Preprocessor
-from tfattn.preprocessing.table import TableColumns
+
+if TYPE_CHECKING:  # imports TensorFlow, which a profile of raw rows does without
+    from tfattn.preprocessing.preprocessor import Preprocessor
 
 STATISTICS = "statistics.json"
 MAX_ROWS = 10_000  # a random sample of the training rows
@@ -91,7 +92,7 @@ class InputStatistics:
 
     @classmethod
     def of(
-        cls, rows: Iterable[Mapping[str, Any]], preprocessing: Preprocessor, targets: Mapping[str, Any]
+        cls, rows: Iterable[Mapping[str, Any]], preprocessing: "Preprocessor", targets: Mapping[str, Any]
     ) -> "InputStatistics":
         """Compute the statistics of rows; lists of texts are joined, and files have none.
 
@@ -102,7 +103,7 @@ class InputStatistics:
         """
         names = [name for name in preprocessing.fields if name not in preprocessing.file_fields]
         rows = list(rows)
-        missing = list(preprocessing.missing) if isinstance(preprocessing, TableColumns) else []
+        missing = list(preprocessing.missing)
         inputs = {
             name: Histogram.learn(_kind(name, preprocessing), [as_text(row[name]) for row in rows], missing)
             for name in names
@@ -135,8 +136,8 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _kind(name: str, preprocessing: Preprocessor) -> str:
-    if not isinstance(preprocessing, TableColumns):
+def _kind(name: str, preprocessing: "Preprocessor") -> str:
+    if not preprocessing.reads_columns:
         return "length"
     return "number" if name in preprocessing.numeric else "category"
 

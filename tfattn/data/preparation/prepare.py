@@ -33,13 +33,14 @@ from tfattn.data.preparation.fitting import FITTED, Make, fit
 from tfattn.data.preparation.gather import GATHERED, Shards, gather, shards
 from tfattn.data.preparation.input_statistics import STATISTICS
 from tfattn.data.preparation.scatter import SCATTERED, scatter
-from tfattn.data.preparation.split_assignment import SPLITS, assign_splits
-from tfattn.data.preparation.summary import SUMMARY, SplitFindings, class_bars, show, summarize
+from tfattn.data.preparation.split_assignment import DROPPED, SPLITS, assign_splits, drop_leaks
+from tfattn.data.preparation.summary import SUMMARY, Finding, SplitFindings, show, summarize
 from tfattn.data.preparation.survey import SURVEY, Occurrences, Survey, survey
 from tfattn.data.preparation.units import Work, fit_in_one_part, numbered_parts
 from tfattn.data.records import PREPARE_AGAIN, Stored, StoredSplit, shard_name
 from tfattn.data.section import Data
 from tfattn.data.split_config import TRAIN
+from tfattn.drawing.class_bars import class_bars
 from tfattn.drawing.figures import svg
 from tfattn.errors import ConfigError, DataError
 from tfattn.preprocessing.unknown import Unknown
@@ -111,6 +112,8 @@ def prepare(
         with reading(workspace / SURVEY):
             surveyed = Survey(data, workspace, units)
         split_of_row = assign_splits(data, surveyed, seed)
+        if data.split.leaks == "drop":
+            split_of_row = drop_leaks(split_of_row, surveyed.texts, str(data.source.path))
         found = find_duplicates(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
         assignment.write(workspace, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
         work = fit(work, surveyed, split_of_row)
@@ -159,7 +162,8 @@ def prepare(
                 splits,
                 made_of=_made_of(data),
                 missing=surveyed.dropped,
-                remarks=surveyed.remarks,
+                remarks=surveyed.remarks | _dropped(surveyed, split_of_row),
+                empty=surveyed.empty,
                 duplicates=surveyed.finding(found.is_duplicate),
                 conflicts=surveyed.finding(found.is_conflicting),
                 crossing={split: surveyed.finding(rows) for split, rows in measuring.items()},
@@ -229,6 +233,12 @@ def _check_examples(data: Data, found: dict[str, SplitFindings], gathered: dict[
                 expected=data.examples.made_of,
                 received=f"{found[split]['rows']:,} rows without",
             )
+
+
+def _dropped(surveyed: Survey, split_of_row: np.ndarray) -> dict[str, Finding]:
+    """Count the training rows that `split.leaks: drop` leaves out."""
+    found = surveyed.finding(split_of_row == DROPPED)
+    return {"left out of training: also a validation or test row": found} if found["rows"] else {}
 
 
 def _merge_findings(scattered: Sequence[Result], split: str) -> SplitFindings:

@@ -13,7 +13,7 @@ from tfattn.data.engines.results import result
 from tfattn.data.examples.encoding import have_classes, lengths_of, serialized
 from tfattn.data.examples.examples import Randomness
 from tfattn.data.preparation import assignment
-from tfattn.data.preparation.split_assignment import SPLITS
+from tfattn.data.preparation.split_assignment import DROPPED, SPLITS
 from tfattn.data.preparation.survey import Occurrences, complete_rows
 from tfattn.data.preparation.units import Rows, Work
 from tfattn.data.sources.raw_rows import line_of_row
@@ -177,6 +177,8 @@ def _batches(
     """Group rows of one split into batches, with their indices in the part."""
     waiting: list[tuple[list[int], list[Row], list[int]]] = [([], [], [0]) for _ in buffers]
     for index, row in enumerate(rows):
+        if split_of_row[index] == DROPPED:
+            continue
         indices, some, [characters] = waiting[split_of_row[index]]
         more = sum(map(_characters, row.fields.values()))
         if some and (len(some) == MAX_BATCH_ROWS or characters + more > MAX_BATCH_CHARACTERS):

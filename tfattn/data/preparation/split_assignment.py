@@ -4,14 +4,15 @@ import numpy as np
 
 from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.data.preparation.survey import Survey
-from tfattn.data.section import Data
+from tfattn.data.raw_data import RawData
 from tfattn.data.split_config import CALIBRATION, TEST, TRAIN, VALIDATION
 from tfattn.errors import DataError, listed, nearest
 
 SPLITS = (TRAIN, VALIDATION, TEST, CALIBRATION)
+DROPPED = len(SPLITS)  # the code of rows that are in no split
 
 
-def assign_splits(data: Data, survey: Survey, seed: int) -> np.ndarray:
+def assign_splits(data: RawData, survey: Survey, seed: int) -> np.ndarray:
     """Assign every row to a split.
 
     Args:
@@ -50,6 +51,36 @@ def assign_splits(data: Data, survey: Survey, seed: int) -> np.ndarray:
     return split_of_row
 
 
+def drop_leaks(split_of_row: np.ndarray, texts: np.ndarray, where: str) -> np.ndarray:
+    """Leave training rows out whose content is also in a row of another split.
+
+    Args:
+        split_of_row: (N,) int8, indices in SPLITS.
+        texts: (N,) uint64, hashes of the content of rows.
+        where: the file, for the message.
+
+    Returns:
+        (N,) int8, indices in SPLITS, or DROPPED.
+
+    Raises:
+        DataError: no training row is left.
+
+    Example:
+        >>> drop_leaks(np.array([0, 0, 1], np.int8), np.array([5, 7, 5], np.uint64), "rows.csv")
+        array([4, 0, 1], dtype=int8)
+    """
+    is_training = split_of_row == SPLITS.index(TRAIN)
+    is_dropped = is_training & np.isin(texts, texts[~is_training])
+    if (is_dropped == is_training).all():
+        raise DataError(
+            "`split.leaks: drop` leaves no training row",
+            where=where,
+            expected="training rows with other content than the rows of other splits",
+            remedy="Check whether `source` and `validation_source` are the same rows.",
+        )
+    return np.where(is_dropped, DROPPED, split_of_row).astype(np.int8)
+
+
 class _Locations:
     """The locations of selected rows."""
 
@@ -60,7 +91,7 @@ class _Locations:
         return self._survey[int(self._numbers[row])]
 
 
-def _check_complete(data: Data, survey: Survey) -> None:
+def _check_complete(data: RawData, survey: Survey) -> None:
     sizes = np.diff(survey.starts)
     present = {unit.source for unit, size in zip(survey.units, sizes, strict=True) if size}
     for key, source in data.sources.items():
@@ -76,7 +107,7 @@ def _check_complete(data: Data, survey: Survey) -> None:
             )
 
 
-def _check_held_out(data: Data, survey: Survey) -> None:
+def _check_held_out(data: RawData, survey: Survey) -> None:
     """Check that each value of `hold_out` occurs: a typo would move test rows to training."""
     for role, values in (data.split.hold_out or {}).items():
         present = survey.values[role]

@@ -1,26 +1,22 @@
 """The summary of prepared data: classes, lengths and findings, printed before training."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Literal, NotRequired
 
 import numpy as np
-from matplotlib.figure import Figure
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
 from tfattn import files
 from tfattn.console import note, table
-from tfattn.data.preparation.findings import findings, sentences
+from tfattn.data.preparation.findings import brief, findings, sentences
 from tfattn.data.records import PREPARE_AGAIN
 from tfattn.data.split_config import TRAIN
-from tfattn.drawing.colours import SERIES
-from tfattn.drawing.figures import new_figure, short, styled, text_width
 from tfattn.preprocessing.unknown import Unknown
 
 SUMMARY = "summary.json"
 SHOWN_CLASSES = 30
-MAX_PLOTTED_CLASSES = 40
 SHOWN_VALUES = 10
 
 
@@ -49,6 +45,7 @@ class Summary(TypedDict):
         classes: for each class, the most frequent first, the rows of each split; empty without classes.
         tokens: statistics of tokens per row: shortest, median, mean, 95 %, longest; missing without tokens.
         missing: by role, rows dropped because they lack a value.
+        empty: by column of a table, rows that lack a value and are kept.
         remarks: by remark on targets, the rows.
         left_out: training rows excluded by the limits of the preprocessing.
         truncated: for each split, rows truncated by the preprocessing.
@@ -66,6 +63,7 @@ class Summary(TypedDict):
     classes: dict[str, dict[str, int]]
     tokens: NotRequired[dict[str, dict[str, int | float]]]
     missing: dict[str, Finding]
+    empty: NotRequired[dict[str, Finding]]
     remarks: NotRequired[dict[str, Finding]]
     left_out: Finding
     truncated: dict[str, Finding]
@@ -99,6 +97,7 @@ def summarize(
     *,
     made_of: Literal["texts", "columns", "images"],
     missing: dict[str, Finding],
+    empty: dict[str, Finding],
     remarks: dict[str, Finding],
     duplicates: Finding,
     conflicts: Finding,
@@ -111,7 +110,7 @@ def summarize(
     Args:
         splits: statistics of each split.
         lengths: tokens per record of each split, or of each side of each split; empty without tokens.
-        made_of, missing, remarks, duplicates, conflicts, crossing, unknown_remedy: see `Summary`.
+        made_of, missing, empty, remarks, duplicates, conflicts, crossing, unknown_remedy: see `Summary`.
     """
     total = sum((found["classes"] for found in splits.values()), Counter())
     return {
@@ -122,6 +121,7 @@ def summarize(
         },
         **({"tokens": {name: _spread(tokens) for name, tokens in lengths.items()}} if lengths else {}),
         "missing": missing,
+        **({"empty": empty} if empty else {}),
         **({"remarks": remarks} if remarks else {}),
         "left_out": splits[TRAIN]["left_out"],
         "truncated": {split: found["truncated"] for split, found in splits.items()},
@@ -150,41 +150,10 @@ def show(summary: Summary) -> None:
             [[name, *spread.values()] for name, spread in summary["tokens"].items()],
         )
     if found := findings(summary):
-        rows = [[what, finding["rows"], _brief(finding["first"])] for what, finding in found.items()]
+        rows = [[what, finding["rows"], brief(finding["first"])] for what, finding in found.items()]
         table("Worth a look", ["what", "rows", "such as"], rows)
     for sentence in sentences(summary):
         note(sentence)
-
-
-@styled
-def class_bars(classes: dict[str, dict[str, int]]) -> Figure:
-    """Draw a stacked bar per class, by split, for the first MAX_PLOTTED_CLASSES classes.
-
-    Args:
-        classes: for each class, rows per split, in the order of the bars.
-    """
-    shown = dict(list(classes.items())[:MAX_PLOTTED_CLASSES])
-    splits = list(next(iter(shown.values())))
-    figure = new_figure(5.8 + text_width(shown), 1.4 + 0.34 * len(shown))
-    axes = figure.add_subplot()
-    left = [0] * len(shown)
-    for split, colour in zip(splits, SERIES, strict=False):
-        rows = [counts[split] for counts in shown.values()]
-        axes.barh(range(len(shown)), rows, left=left, color=colour, label=split, height=0.7)
-        left = [start + width for start, width in zip(left, rows, strict=True)]
-    for index, width in enumerate(left):
-        axes.annotate(f"{width:,}", (width, index), (4, 0), textcoords="offset points", va="center", fontsize=9)
-    axes.set_yticks(range(len(shown)), [short(name) for name in shown])
-    axes.set_ylim(len(shown) - 0.4, -0.6)  # the first on top
-    axes.margins(x=0.1)
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel("rows")
-    left_out = len(classes) - len(shown)
-    axes.set_title(f"Rows per class{f' ({left_out} rarer classes are not shown)' if left_out else ''}")
-    figure.legend(loc="outside upper right", ncols=len(splits))
-    return figure
 
 
 def read_summary(folder: str | Path) -> Summary:
@@ -211,16 +180,6 @@ def _unknown(unknown: dict[str, dict[str, Unknown]]) -> dict[str, dict[str, Unkn
         }
         for name in next(iter(unknown.values()), {})
     }
-
-
-def _brief(locations: list[str]) -> str:
-    """Shorten locations for a table, such as `reports.csv:12, 40`."""
-    lines: dict[str, list[str]] = defaultdict(list)
-    for location in locations:
-        file, _, line = location.rpartition(":")
-        is_line = line.isdecimal()
-        lines[Path(file if is_line else location).name] += [line] if is_line else []
-    return "; ".join(f"{file}:{', '.join(numbers)}" if numbers else file for file, numbers in lines.items())
 
 
 def _spread(tokens: np.ndarray) -> dict[str, float]:

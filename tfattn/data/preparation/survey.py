@@ -15,8 +15,9 @@ from tfattn.data.engines.results import Folder, Read, Result, result
 from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.data.preparation import arrays
 from tfattn.data.preparation.units import Rows, Work, systematic_sample
-from tfattn.data.section import Data
+from tfattn.data.raw_data import RawData
 from tfattn.errors import DataError
+from tfattn.formats.numbers import stripped
 from tfattn.formats.source import Row
 
 SURVEY = "survey"
@@ -51,6 +52,7 @@ def survey(work: Work, unit: Rows) -> None:
     data = work.data
     dropped = {role: Occurrences() for role in data.needed_roles(unit.source)}
     remarks: defaultdict[str, Occurrences] = defaultdict(Occurrences)
+    empty = {name: Occurrences() for name in data.preprocessing.fields if data.preprocessing.reads_columns}
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     roles = data.compared_roles(unit.source)
     locations, texts, strata, groups, is_held_out = [], [], [], [], []
@@ -59,8 +61,11 @@ def survey(work: Work, unit: Rows) -> None:
         data.targets.check(row)
         for remark in data.targets.remarks(row):
             remarks[remark].add(row.where)
+        for name, seen_empty in empty.items():
+            if stripped(row.fields[name]) in data.preprocessing.missing:
+                seen_empty.add(row.where)
         locations.append(row.where)
-        texts.append(_hash(normalized(row, roles)))
+        texts.append(content_hash(normalized(row, roles)))
         strata.append(data.targets.stratum(row))
         groups.append(row.fields[data.split.group].strip() if data.split.group else "")
         is_held_out.append(data.split.is_held_out(row.fields))
@@ -70,6 +75,7 @@ def survey(work: Work, unit: Rows) -> None:
     columns = {"strata": DictionaryEncoded.of(strata), "groups": DictionaryEncoded.of(groups)}
     found = {
         "dropped": {role: vars(locations) for role, locations in dropped.items()},
+        "empty": {name: vars(locations) for name, locations in empty.items() if locations.rows},
         "remarks": {remark: vars(locations) for remark, locations in remarks.items()},
         "values": {role: sorted(seen) for role, seen in values.items()},
         **{name: column.names for name, column in columns.items()},
@@ -100,11 +106,12 @@ class Survey:
         texts: (N,) uint64, hashes of the content of rows.
         is_held_out: (N,) bool, whether `split.hold_out` makes a row a test row.
         dropped: by role, the number of rows without a value, and the locations of the first.
+        empty: by column of a table, the number of complete rows without a value, and the locations of the first.
         remarks: by remark of the targets, the number of rows, and the locations of the first.
         values: the values of each role of `split.hold_out`.
     """
 
-    def __init__(self, data: Data, folder: Folder, units: Sequence[Rows]):
+    def __init__(self, data: RawData, folder: Folder, units: Sequence[Rows]):
         self.units = units
         self._paths = [
             None if data.sources[unit.source].rows_are_files else unit.part.path or str(data.sources[unit.source].path)
@@ -121,7 +128,7 @@ class Survey:
         )
         counts = self._each(lambda part: len(arrays.opened(part / "texts.npy")))
         self.starts = np.cumsum([0, *counts])
-        self.dropped, self.remarks = (_locations(found, kind) for kind in ("dropped", "remarks"))
+        self.dropped, self.empty, self.remarks = (_locations(found, kind) for kind in ("dropped", "empty", "remarks"))
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
         self._locations = lru_cache(maxsize=4)(self._locations_of)
@@ -161,7 +168,7 @@ def _locations(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
     return {name: Occurrences.merge([part[kind][name] for part in parts if name in part[kind]]) for name in names}
 
 
-def complete_rows(data: Data, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
+def complete_rows(data: RawData, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
     """Read the complete rows of a part; rows without a needed value are dropped and counted.
 
     Raises:
@@ -204,6 +211,6 @@ def _plain(text: str) -> str:
     return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
 
 
-def _hash(text: str) -> int:
+def content_hash(text: str) -> int:
     """Compute a 64-bit hash; two of 10 million texts collide with a probability of 1 / 370,000."""
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")

@@ -7,13 +7,16 @@ runs twice.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tfattn.data.engines.results import Folder
 from tfattn.data.examples.encoding import Feature
-from tfattn.data.section import Data
+from tfattn.data.raw_data import RawData
 from tfattn.formats import parts
 from tfattn.formats.parts import Part
+
+if TYPE_CHECKING:  # imports TensorFlow, which a profile of raw rows does without
+    from tfattn.data.section import Data
 
 Item = TypeVar("Item")
 ROWS_PER_PART = 16  # of a sample, so that it reads a few parts of a large source, and not all
@@ -30,7 +33,7 @@ class Work:
         features: features of records, by the names in the file; empty before the preprocessing is fitted.
     """
 
-    data: Data
+    data: "Data"
     folder: Folder
     seed: int
     features: dict[str, Feature] = field(default_factory=dict)
@@ -57,7 +60,7 @@ class Rows:
         return f"{self.number:06d}"
 
 
-def numbered_parts(data: Data) -> Iterator[Rows]:
+def numbered_parts(data: RawData) -> Iterator[Rows]:
     """Divide all sources into parts with consecutive numbers; with `data.max_rows`, choose parts of each source.
 
     Raises:
