@@ -15,6 +15,7 @@ from tfattn.cli import (
     models,
     pipelines,
     publishing,
+    quality,
     runs,
     searching,
     word_vectors,
@@ -33,7 +34,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for group in (init, pipelines, runs, models, searching, word_vectors, generation, publishing, data, configuration):
+for group in (
+    *(init, pipelines, quality, runs, models, searching, word_vectors, generation, publishing, data),
+    configuration,
+):
     app.add_typer(group.app)
 
 
