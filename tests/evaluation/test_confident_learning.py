@@ -96,7 +96,7 @@ def test_results_agree_with_cleanlab(num_classes, seed):
         given, scores, filter_by="prune_by_noise_rate", return_indices_ranked_by="normalized_margin", n_jobs=1
     )
     np.testing.assert_allclose(found.thresholds, get_confident_thresholds(given, scores), atol=1e-5)
-    # cleanlab rounds the joint. With more than two classes, it also counts rows whose best class is below its threshold.
+    # cleanlab rounds the joint. With several classes, it also counts rows whose best class is below its threshold.
     joint = compute_confident_joint(given, scores, calibrate=True)
     np.testing.assert_allclose(found.joint, joint, atol=1 if num_classes == 2 else 5)
     assert set(np.flatnonzero(prune_by_noise_rate(given, scores, joint) & (found.margin < 0))) == set(theirs)

@@ -110,6 +110,10 @@ def prepare(
         engine.run(survey, units, work, elsewhere)
         with reading(workspace / SURVEY):
             surveyed = Survey(data, workspace, units)
+        if data.corrections is not None:
+            note(f"{data.corrections.path}: corrected labels: {len(surveyed.corrected):,}")
+            if data.max_rows is None:
+                data.corrections.check_all_found(surveyed.corrected)
         split_of_row = assign_splits(data, surveyed, seed)
         found = find_duplicates(surveyed.texts, surveyed.strata.codes, split_of_row == SPLITS.index(TRAIN))
         assignment.write(workspace, starts=surveyed.starts, split_of_row=split_of_row, is_leaked=found.is_leaked)
