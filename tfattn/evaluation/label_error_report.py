@@ -13,18 +13,18 @@ from tfattn import console, files
 from tfattn.evaluation.confident_learning import LabelErrors
 from tfattn.evaluation.report import Headline, Report, Section, Table, Text
 from tfattn.evaluation.report import write as write_report
-from tfattn.evaluation.wording import count, number, percent
+from tfattn.evaluation.wording import count, percent
 from tfattn.features import ID, LABEL
 
 CSV, JSONL, NOISE = "label_errors.csv", "label_errors.jsonl", "noise.json"
-MAX_PRINTED, MAX_SHOWN = 10, 200  # rows of the table on the console, and of the page
+MAX_PRINTED, MAX_OPEN, MAX_SHOWN = 10, 20, 200  # rows on the console, of the page, and of the page with folded rows
 MAX_SUSPECTED = 0.05  # fraction of the rows, above which there is a warning
 OVERLAP = (
     "Many labels are suspected. If the inputs do not determine the label, as in forecasts of behavior, most of the "
     "suspected labels are right: trust only the first rows of the list."
 )
 MAX_CLASSES = 12  # of the noise matrix of the page
-MAX_TEXT, MAX_PRINTED_TEXT = 300, 60  # characters of the inputs of a row
+MAX_TEXT, MAX_PRINTED_TEXT = 200, 60  # characters of the inputs of a row
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,12 @@ def _list(suspected: SuspectedRows, lines: Sequence[dict[str, Any]]) -> Section:
     rows = [_cells(suspected, line, MAX_TEXT) for line in lines[:MAX_SHOWN]]
     words = (
         "The most certain rows are first: rows are ordered by the score of the given label less the score of the "
-        f"suggested label. {'All' if len(rows) == len(lines) else f'The first {len(rows):,}'} of {len(lines):,}; "
-        f"{CSV} has all."
+        f"suggested label. {CSV} has all {len(lines):,}."
     )
-    return Section(title, [Text(words), Table(_columns(suspected), rows)])
+    tables = [Table(_columns(suspected), rows[:MAX_OPEN])]
+    if others := rows[MAX_OPEN:]:
+        tables.append(Table(_columns(suspected), others, folded=f"The next {len(others):,} rows"))
+    return Section(title, [Text(words), *tables])
 
 
 def _columns(suspected: SuspectedRows) -> list[str]:
@@ -189,7 +191,7 @@ def _pairs(suspected: SuspectedRows) -> Section:
     pairs = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j and joint[i, j] >= 0.5]
     pairs.sort(key=lambda pair: -joint[pair])
     cells = [
-        [labels[i], labels[j], number(round(joint[i, j])), percent(float(noise[i, j])), int(listed[i, j])]
+        [labels[i], labels[j], round(float(joint[i, j])), percent(float(noise[i, j])), int(listed[i, j])]
         for i, j in pairs[:MAX_SHOWN]
     ]
     words = (
@@ -207,11 +209,11 @@ def _classes(suspected: SuspectedRows) -> Section:
     counts = np.bincount(suspected.given, minlength=len(suspected.labels))
     wrong = np.bincount(suspected.given[found.rows], minlength=len(suspected.labels))
     rows = [
-        [label, int(counts[index]), number(found.thresholds[index]) if counts[index] else "", int(wrong[index])]
+        [label, int(counts[index]), float(found.thresholds[index]) if counts[index] else "", int(wrong[index])]
         for index, label in enumerate(suspected.labels)
     ]
     words = "The threshold of a class is the mean score of the class in the rows with this label."
-    return Section("Classes", [Text(words), Table(["label", "rows", "threshold", "probably wrong"], rows)])
+    return Section("Classes", [Text(words), Table(["label", "rows", "threshold", "suspected"], rows)])
 
 
 def _matrix(suspected: SuspectedRows) -> Section:

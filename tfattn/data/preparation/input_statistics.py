@@ -21,6 +21,8 @@ MAX_ROWS = 10_000  # a random sample of the training rows
 BINS = 10  # of numbers and lengths, with equal numbers of training rows
 MAX_VALUES = 20  # the most frequent categories; all others are counted together
 MAX_WORDS, MIN_WORD_ROWS = 2_000, 3  # the most frequent words of a text, each in several rows
+# Edges of the bins of fractions of unknown words; the first bin has texts without any.
+UNKNOWN_EDGES = [0.001, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75]
 MAX_CHARACTERS = 10_000  # of a text, whose words are counted
 # Thai, Chinese and Japanese have no spaces between words: their characters are counted.
 _UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -96,7 +98,7 @@ class WordStatistics:
         """Choose the frequent words of every second text, and measure the fraction of other words in the others."""
         counts = Counter(word for text in texts[::2] for word in set(_words(text)))
         words = [word for word, rows in counts.most_common(MAX_WORDS) if rows >= MIN_WORD_ROWS]
-        return cls(words, Histogram.learn("number", _unknown_fractions(texts[1::2], words)))
+        return cls(words, Histogram("number", UNKNOWN_EDGES, []).of(_unknown_fractions(texts[1::2], words)))
 
     def of(self, texts: Sequence[str]) -> Histogram:
         """Count the fractions of unknown words of other texts in the same bins."""
