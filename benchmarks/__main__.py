@@ -30,6 +30,7 @@ NAMES = (
     "tool_calls",
     "word2vec",
     "attention_page",
+    "label_errors",
     "written",
 )
 

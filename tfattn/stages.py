@@ -23,6 +23,7 @@ from tfattn.data.records import PREPARE_AGAIN, write_encoded
 from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.errors import DataError
 from tfattn.evaluation.baseline import compare
+from tfattn.evaluation.drift import prediction_histograms
 from tfattn.evaluation.evaluate import OUTPUTS
 from tfattn.evaluation.evaluate import write as write_evaluation
 from tfattn.evaluation.section import Evaluation
@@ -166,7 +167,7 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 config=checksummed(to_yaml(run.config)),
                 trained_on=_trained_on(run, served),
                 origins=run.fingerprints.origins,
-                statistics=_statistics(run),
+                statistics=_statistics(run, ensemble()),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=evaluation_split(run),
                 made_of=made_of,
@@ -275,10 +276,19 @@ def _trained_on(run: Run, served: ServableModel) -> TrainingFile:
     )
 
 
-def _statistics(run: Run) -> InputStatistics | None:
-    """Read the statistics of the training rows of the first model; None if its data were prepared without them."""
+def _statistics(run: Run, ensemble: TrainedEnsemble) -> InputStatistics | None:
+    """Return the statistics of the training rows of the first model, and of the predictions of the evaluated rows.
+
+    None if the data were prepared without them.
+    """
     path = run.members[0].prepared / STATISTICS
-    return InputStatistics.read(path, remedy=PREPARE_AGAIN) if path.exists() else None
+    if not path.exists():
+        return None
+    statistics = InputStatistics.read(path, remedy=PREPARE_AGAIN)
+    if not ensemble.task.predicts_rows:
+        return statistics
+    predicted = predict_split(run, ensemble, evaluation_split(run))
+    return dataclasses.replace(statistics, predictions=prediction_histograms(predicted.values, ensemble.labels))
 
 
 def _train_in_workers(run: Run, workers: int) -> None:

@@ -874,6 +874,7 @@ class Parts:
         validation_source: Mapping[str, Any] | None = ...,
         augmentation: Mapping[str, Any] | None = ...,
         missing: Mapping[str, list[str]] | None = ...,
+        corrections: str | None = ...,
         max_rows: int | None = ...,
         engine: Mapping[str, Any] | None = ...,
         work_folder: str | None = ...,

@@ -16,6 +16,7 @@ from tfattn.cli import (
     pipelines,
     profiling,
     publishing,
+    quality,
     runs,
     searching,
     word_vectors,
@@ -34,19 +35,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for group in (
-    init,
-    profiling,
-    pipelines,
-    runs,
-    models,
-    searching,
-    word_vectors,
-    generation,
-    publishing,
-    data,
-    configuration,
-):
+COMMANDS = (
+    *(init, profiling, pipelines, quality, runs, models, searching),
+    *(word_vectors, generation, publishing, data, configuration),
+)
+for group in COMMANDS:
     app.add_typer(group.app)
 
 

@@ -1,5 +1,6 @@
 """Raw rows of a pipeline: their sources, which rows are complete, and how rows are split. TensorFlow is not needed."""
 
+from tfattn.data.corrections import Corrections
 from tfattn.data.examples.targets import Target
 from tfattn.data.split_config import Split
 from tfattn.formats.source import Row, Source
@@ -13,6 +14,7 @@ class RawData:
         split: the split of rows.
         targets: the targets of rows.
         missing: by role, the texts that mark a missing value.
+        corrections: the corrected labels of rows; None for none.
         max_rows: the maximum number of rows of each source; None for all rows.
         may_lack_inputs: whether a row without a value of an input is complete.
         optional_roles: roles whose values may be empty.
@@ -23,6 +25,7 @@ class RawData:
     split: Split
     targets: Target
     missing: dict[str, list[str]]
+    corrections: Corrections | None = None
     max_rows: int | None
     may_lack_inputs: bool = False
     optional_roles: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from pydantic import Field, PositiveInt
 
 from tfattn.config.types import OfTask, Part, Section
 from tfattn.data.batching import Batching
+from tfattn.data.corrections import Corrections
 from tfattn.data.engines.engine import Engine
 from tfattn.data.engines.local_engine import Local
 from tfattn.data.examples.encoding import have_classes
@@ -15,7 +16,7 @@ from tfattn.data.raw_data import RawData
 from tfattn.data.sources.ready_made import ReadyMade
 from tfattn.data.split_config import TEST, VALIDATION, Split
 from tfattn.errors import ConfigError, listed, nearest
-from tfattn.features import EXAMPLE, ID
+from tfattn.features import EXAMPLE, ID, LABEL
 from tfattn.formats.source import Source
 from tfattn.preprocessing.preprocessor import Preprocessor
 
@@ -33,6 +34,8 @@ class Data(RawData):
         augmentation: random changes of training images, which differ in each epoch.
         missing: by role, the texts that mark a missing value, such as `label: ["-"]` where annotators disagreed; rows
             with a missing needed value are dropped.
+        corrections: a CSV file of corrected labels, such as the edited list of `tfattn label-errors`, with the columns
+            `id` (or `row`, the location) and `label`; a row with an empty label is dropped.
         max_rows: the maximum number of rows of each source, which are spread over the file; null reads all rows.
         engine: the engine of preparation, with its number of processes. Prepared data do not depend on it.
         work_folder: folder of intermediate results, on a disk or at a remote address such as gs://bucket/work; by
@@ -42,8 +45,8 @@ class Data(RawData):
     Raises:
         ConfigError: a role of the preprocessing, the targets or the split has no column; `missing` has a role that is
             not needed; `augmentation` is set without images; a table reads the column of a target; `balanced` is set
-            without classes; validation rows are defined twice; or validation rows are precomputed examples although
-            the task evaluates texts.
+            without classes; `corrections` is set without labels; validation rows are defined twice; or validation rows
+            are precomputed examples although the task evaluates texts.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Data(RawData):
         validation_source: Part("sources") | None = None,
         augmentation: Section("augmentation") | None = None,
         missing: dict[str, Annotated[list[str], Field(min_length=1)]] | None = None,
+        corrections: str | None = None,
         max_rows: PositiveInt | None = None,
         engine: Part("engines") | None = None,
         work_folder: str | None = None,
@@ -68,6 +72,7 @@ class Data(RawData):
         self.split: Split = split
         self.targets: Target = targets
         self.missing = missing or {}
+        self.corrections = Corrections(corrections) if corrections else None
         self.max_rows = max_rows
         self.engine: Engine = engine or Local()
         self.work_folder = work_folder
@@ -86,6 +91,8 @@ class Data(RawData):
         self._check_roles()
         if augmentation is not None and not preprocessing.file_fields:
             raise ConfigError("there are no images to change", key="augmentation", expected="no such key")
+        if corrections and LABEL not in targets.roles:
+            raise ConfigError("there are no labels to correct", key="corrections", expected="no such key")
         if batching.balanced and not have_classes(targets.features):
             raise ConfigError("there are no classes to balance", key="batching.balanced", expected="false")
         if validation_source is not None and split.folds:
@@ -120,12 +127,13 @@ class Data(RawData):
         return (EXAMPLE,) if self.sources[key].has_examples else self.examples.roles(self.preprocessing)
 
     def fingerprints(self) -> dict[str, str]:
-        """Compute the SHA-256 of each source, by key.
+        """Compute the SHA-256 of each source, and of the corrections, by key.
 
         Raises:
             DataError: a file cannot be read.
         """
-        return {key: source.fingerprint() for key, source in self.sources.items()}
+        corrections = {"corrections": self.corrections.fingerprint()} if self.corrections else {}
+        return {key: source.fingerprint() for key, source in self.sources.items()} | corrections
 
     def _check_measured(self) -> None:
         """Check that evaluation rows have texts, if the task evaluates texts."""

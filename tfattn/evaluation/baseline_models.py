@@ -83,6 +83,10 @@ class BaselineModel:
         """Predict N raw rows: (N,) class ids or numbers, or (N, C) for several classes."""
         return self.estimator.predict(_inputs(self.preprocessor, rows))
 
+    def scores(self, rows: Rows) -> np.ndarray:
+        """Predict the score of each class of `estimator.classes_` for N raw rows: (N, C)."""
+        return self.estimator.predict_proba(_inputs(self.preprocessor, rows))
+
 
 def train_baseline(
     preprocessor: Preprocessor,

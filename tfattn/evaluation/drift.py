@@ -1,4 +1,4 @@
-"""Drift: differences between the inputs of new rows and the inputs of training rows."""
+"""Drift: differences between new rows and training rows, in the inputs and in the predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,11 @@ from scipy import stats
 from tfattn.data.preparation.input_statistics import Histogram, InputStatistics, as_text
 from tfattn.evaluation.report import Section, Table, Text
 from tfattn.evaluation.wording import number, percent, quoted_list
+from tfattn.features import IS_LABEL, LABEL_IDS, PREDICTIONS
 
 MIN_INDEX = 0.1  # population stability: below 0.1 a small change, above 0.25 a large one
 SIGNIFICANCE = 0.01  # of all inputs together
+COLUMNS = ("input", "stability index", "p-value", "", "largest change")  # of `cells`
 PRIOR = 0.5  # rows added to each bin, so that an empty bin has a finite logarithm
 
 
@@ -47,11 +49,57 @@ def measure(statistics: InputStatistics, rows: Sequence[Mapping[str, Any]]) -> l
         statistics: of the training rows.
         rows: the raw inputs of new rows.
     """
+    texts = {name: [as_text(row[name]) for row in rows] for name in statistics.inputs}
+    pairs = {
+        name: (trained, trained.of(texts[name], statistics.missing)) for name, trained in statistics.inputs.items()
+    }
+    words = statistics.words.items()
+    return of_histograms(pairs | {f"{name}: unknown words": (one.unknown, one.of(texts[name])) for name, one in words})
+
+
+def measure_predictions(
+    trained: Mapping[str, Histogram], values: Mapping[str, np.ndarray], labels: Sequence[str]
+) -> list[InputDrift]:
+    """Compare the predictions for new rows with `prediction_histograms` of rows that did not train the model."""
+    new = prediction_values(values, labels)
+    return of_histograms({name: (old, old.of(new[name])) for name, old in trained.items() if name in new})
+
+
+def prediction_histograms(values: Mapping[str, np.ndarray], labels: Sequence[str]) -> dict[str, Histogram]:
+    """Count the predictions of N rows; see `prediction_values`."""
+    kinds = {"predicted label": "category", "predicted labels": "category"}
+    named = prediction_values(values, labels)
+    return {name: Histogram.learn(kinds.get(name, "number"), texts) for name, texts in named.items()}
+
+
+def prediction_values(values: Mapping[str, np.ndarray], labels: Sequence[str]) -> dict[str, list[str]]:
+    """Return the predictions of N rows as texts: label and its score, labels, or number.
+
+    Args:
+        values: the predictions of a task, (N, ...) by name.
+        labels: the classes.
+    """
+    if PREDICTIONS in values:
+        return {"prediction": [str(float(value)) for value in values[PREDICTIONS]]}
+    if IS_LABEL in values:
+        sets = [[label for label, has in zip(labels, row, strict=True) if has] for row in values[IS_LABEL]]
+        return {"predicted labels": [", ".join(some) or "none" for some in sets]}
+    if LABEL_IDS in values and "scores" in values and labels:
+        ids, scores = np.asarray(values[LABEL_IDS]), np.asarray(values["scores"])
+        of_predicted = scores[np.arange(len(ids)), ids]
+        return {
+            "predicted label": [labels[index] for index in ids],
+            "score of the predicted label": [f"{score:.6f}" for score in of_predicted],
+        }
+    return {}
+
+
+def of_histograms(pairs: Mapping[str, tuple[Histogram, Histogram]]) -> list[InputDrift]:
+    """Compare pairs of histograms of training rows and of new rows, the largest index first."""
     drifts = []
-    for name, trained in statistics.inputs.items():
-        new = trained.of([as_text(row[name]) for row in rows], statistics.missing)
+    for name, (trained, new) in pairs.items():
         index, p_value = compare(_counts(trained), _counts(new))
-        is_drift = index >= MIN_INDEX and p_value < SIGNIFICANCE / len(statistics.inputs)
+        is_drift = index >= MIN_INDEX and p_value < SIGNIFICANCE / len(pairs)
         drifts.append(InputDrift(name, trained, new, index, p_value, is_drift))
     return sorted(drifts, key=lambda drift: -drift.index)
 
@@ -100,19 +148,14 @@ def section(drifts: Sequence[InputDrift], flags: Mapping[str, int]) -> Section:
         f"is 0 for equal distributions; {MIN_INDEX} is a small change, 0.25 a large one. An input is marked if its "
         f"index is at least {MIN_INDEX} and the difference is not chance (chi-squared test, {SIGNIFICANCE:.0%} in all)."
     )
-    rows = [
-        [
-            drift.name,
-            number(drift.index),
-            f"{drift.p_value:.2g}",
-            "drift" if drift.is_drift else "",
-            _largest_change(drift),
-            flags.get(drift.name, 0),
-        ]
-        for drift in drifts
-    ]
-    columns = ["input", "stability index", "p-value", "", "largest change", "rows outside of training values"]
-    return Section("Drift of the inputs", [Text(words), Table(columns, rows)])
+    rows = [[*cells(drift), flags.get(drift.name, 0)] for drift in drifts]
+    return Section("Drift of the inputs", [Text(words), Table([*COLUMNS, "rows outside of training values"], rows)])
+
+
+def cells(drift: InputDrift) -> list[str]:
+    """Return the cells of an input for the COLUMNS of a table."""
+    marked = "drift" if drift.is_drift else ""
+    return [drift.name, number(drift.index), f"{drift.p_value:.2g}", marked, _largest_change(drift)]
 
 
 def _counts(histogram: Histogram) -> np.ndarray:

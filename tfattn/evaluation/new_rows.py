@@ -109,8 +109,8 @@ def evaluate_rows(
         0.94
     """
     path = str(path)
-    opened = _open(str(model), Path(folder), token_file) if isinstance(model, str | Path) else model
-    rows = _read(opened, path, format)
+    opened = open_run_or_model(str(model), Path(folder), token_file) if isinstance(model, str | Path) else model
+    rows = read_rows(opened, path, format)
     served = ServedEnsemble(opened, folder=Path(path).parent, batch_size=batch_size)
     [first] = served.outputs(rows[:1])
     kind = _target(opened, first)
@@ -121,7 +121,7 @@ def evaluate_rows(
     labels = list(first.get("scores", ()))
     gold = gold_rows.select(rows, kind, column, labels=labels, unknown_labels=unknown_labels, path=path)
     unknown = sorted(gold.unknown) if unknown_labels == "wrong" else []
-    statistics = _statistics(opened)
+    statistics = statistics_of(opened)
     served = ServedEnsemble(
         opened,
         labels=[*labels, *unknown],
@@ -138,22 +138,22 @@ def evaluate_rows(
         report,
         metrics=report.metrics | drift.metrics(drifts),
         headline=replace(report.headline, warnings=warnings, remarks=[*report.headline.remarks, remark]),
-        sections=[*report.sections, *([drift.section(drifts, _flags(outputs))] if drifts else [])],
+        sections=[*report.sections, *([drift.section(drifts, flags_of(outputs))] if drifts else [])],
     )
-    name = _name(model)
+    name = model_name(model)
     results = Path(output) if output else Path("evaluations") / name / Path(path).stem
     page = evaluate.write_files(report, results, title=f"{name} on {Path(path).name}: {report.question}")
     return NewRowsEvaluation(report, page, drifts, gold.without_target, dict(gold.unknown))
 
 
-def _open(model: str, folder: Path, token_file: Path | None) -> Predictor:
+def open_run_or_model(model: str, folder: Path, token_file: Path | None) -> Predictor:
     """Open a model on a server, an export, or the export of a run."""
     if is_run(model):
         model = str(export_of(model))
     return open_model(model, folder, token_file=token_file)
 
 
-def _name(model: str | Path | Predictor) -> str:
+def model_name(model: str | Path | Predictor) -> str:
     """Name a model: an export by its folder, without the version."""
     if isinstance(model, LocalModel):
         model = model.folder
@@ -163,7 +163,7 @@ def _name(model: str | Path | Predictor) -> str:
     return names[-2] if len(names) > 1 and (names[-1].isdigit() or is_run(model)) else names[-1]
 
 
-def _read(opened: Predictor, path: str, format: InputKind | None) -> list[InputRow]:
+def read_rows(opened: Predictor, path: str, format: InputKind | None) -> list[InputRow]:
     """Read all rows; the first invalid row is an error."""
     rows = []
     for row in input_rows.read(path, opened.trained_on, kind=format, lists=opened.lists):
@@ -190,7 +190,7 @@ def _target(opened: Predictor, outputs: Mapping[str, Any]) -> Target:
     return LabelSets(**{name: value for name, value in settings.items() if name == "separator"})
 
 
-def _statistics(opened: Predictor) -> InputStatistics | None:
+def statistics_of(opened: Predictor) -> InputStatistics | None:
     path = opened.folder / EXTRA / STATISTICS if isinstance(opened, LocalModel) else None
     return InputStatistics.read(path, remedy=EXPORT_AGAIN) if path and path.is_file() else None
 
@@ -249,7 +249,7 @@ def _left_out(gold: GoldRows, unknown_labels: UnknownLabels) -> list[str]:
     return warnings
 
 
-def _flags(outputs: Sequence[Mapping[str, Any]]) -> Counter[str]:
+def flags_of(outputs: Sequence[Mapping[str, Any]]) -> Counter[str]:
     """Count the rows with values outside of the training range, or unknown categories, by column."""
     listed = (output[name] for output in outputs for name in FLAGS if output.get(name))
     return Counter(column for columns in listed for column in columns.split(", "))

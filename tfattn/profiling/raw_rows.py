@@ -8,6 +8,7 @@ import numpy as np
 
 from tfattn.config.build import build
 from tfattn.config.schema import Config
+from tfattn.data.corrections import Corrections
 from tfattn.data.examples.dictionary_encoded import DictionaryEncoded
 from tfattn.data.preparation.input_statistics import as_text
 from tfattn.data.preparation.split_assignment import DROPPED, SPLITS, assign_splits, drop_leaks
@@ -56,6 +57,7 @@ class ProfiledData(RawData):
         given = section["validation_source"]
         self.validation_source = None if given is None else build(config, "data", "validation_source")
         self.missing, self.max_rows = section["missing"] or {}, section["max_rows"]
+        self.corrections = Corrections(section["corrections"]) if section["corrections"] else None
         self.may_lack_inputs = "numeric" in preprocessing
         self.markers = tuple(preprocessing["missing"]) if self.may_lack_inputs else ()
         if self.may_lack_inputs:

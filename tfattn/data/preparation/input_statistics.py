@@ -1,6 +1,7 @@
 """Histograms of the inputs of training rows, which new rows are compared with."""
 
 import json
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,13 @@ STATISTICS = "statistics.json"
 MAX_ROWS = 10_000  # a random sample of the training rows
 BINS = 10  # of numbers and lengths, with equal numbers of training rows
 MAX_VALUES = 20  # the most frequent categories; all others are counted together
+MAX_WORDS, MIN_WORD_ROWS = 2_000, 3  # the most frequent words of a text, each in several rows
+# Edges of the bins of fractions of unknown words; the first bin has texts without any.
+UNKNOWN_EDGES = [0.001, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75]
+MAX_CHARACTERS = 10_000  # of a text, whose words are counted
+# Thai, Chinese and Japanese have no spaces between words: their characters are counted.
+_UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,30 @@ class Histogram:
 
 
 @dataclass(frozen=True)
+class WordStatistics:
+    """The frequent words of a text input. They show whether new texts use other words.
+
+    Attributes:
+        words: the frequent words, in lower case, of half of the rows.
+        unknown: the histogram of the fraction of other words in each text, of the other half.
+    """
+
+    words: list[str]
+    unknown: Histogram
+
+    @classmethod
+    def learn(cls, texts: Sequence[str]) -> "WordStatistics":
+        """Choose the frequent words of every second text, and measure the fraction of other words in the others."""
+        counts = Counter(word for text in texts[::2] for word in set(_words(text)))
+        words = [word for word, rows in counts.most_common(MAX_WORDS) if rows >= MIN_WORD_ROWS]
+        return cls(words, Histogram("number", UNKNOWN_EDGES, []).of(_unknown_fractions(texts[1::2], words)))
+
+    def of(self, texts: Sequence[str]) -> Histogram:
+        """Count the fractions of unknown words of other texts in the same bins."""
+        return self.unknown.of(_unknown_fractions(texts, self.words))
+
+
+@dataclass(frozen=True)
 class InputStatistics:
     """The histograms of the inputs of training rows, and the facts about their targets.
 
@@ -83,12 +115,16 @@ class InputStatistics:
         inputs: the histogram of each input.
         missing: the texts that mean a missing value.
         targets: see `Target.facts`.
+        words: the frequent words of each text input.
+        predictions: the histograms of the predictions for rows that the model was not trained on; only in exports.
     """
 
     rows: int
     inputs: dict[str, Histogram]
     missing: list[str] = field(default_factory=list)
     targets: dict[str, Any] = field(default_factory=dict)
+    words: dict[str, WordStatistics] = field(default_factory=dict)
+    predictions: dict[str, Histogram] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -104,11 +140,11 @@ class InputStatistics:
         names = [name for name in preprocessing.fields if name not in preprocessing.file_fields]
         rows = list(rows)
         missing = list(preprocessing.missing)
-        inputs = {
-            name: Histogram.learn(_kind(name, preprocessing), [as_text(row[name]) for row in rows], missing)
-            for name in names
-        }
-        return cls(len(rows), inputs, missing, dict(targets))
+        values = {name: [as_text(row[name]) for row in rows] for name in names}
+        kinds = {name: _kind(name, preprocessing) for name in names}
+        inputs = {name: Histogram.learn(kinds[name], values[name], missing) for name in names}
+        words = {name: WordStatistics.learn(values[name]) for name in names if kinds[name] == "length"}
+        return cls(len(rows), inputs, missing, dict(targets), words)
 
     def write(self, path: Path) -> None:
         """Write the statistics as JSON."""
@@ -150,3 +186,14 @@ def _measured(kind: str, text: str, missing: Sequence[str]) -> float | str | Non
     if plain in missing:
         return None
     return plain if kind == "category" else read(plain)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text[:MAX_CHARACTERS].lower())
+
+
+def _unknown_fractions(texts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the fraction of the words of each text that are not known; empty for a text without words."""
+    known = set(known)
+    words = map(_words, texts)
+    return [f"{sum(word not in known for word in some) / len(some):.4f}" if some else "" for some in words]

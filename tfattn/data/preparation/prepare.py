@@ -111,6 +111,10 @@ def prepare(
         engine.run(survey, units, work, elsewhere)
         with reading(workspace / SURVEY):
             surveyed = Survey(data, workspace, units)
+        if data.corrections is not None:
+            note(f"{data.corrections.path}: corrected labels: {len(surveyed.corrected):,}")
+            if data.max_rows is None:
+                data.corrections.check_all_found(surveyed.corrected)
         split_of_row = assign_splits(data, surveyed, seed)
         if data.split.leaks == "drop":
             split_of_row = drop_leaks(split_of_row, surveyed.texts, str(data.source.path))

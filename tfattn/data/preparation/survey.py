@@ -56,7 +56,8 @@ def survey(work: Work, unit: Rows) -> None:
     values: dict[str, set[str]] = {role: set() for role in data.split.hold_out or {}}
     roles = data.compared_roles(unit.source)
     locations, texts, strata, groups, is_held_out = [], [], [], [], []
-    for row in complete_rows(data, unit, dropped):
+    corrected: list[str] = []
+    for row in complete_rows(data, unit, dropped, corrected):
         data.preprocessing.check(row.fields, row.where)
         data.targets.check(row)
         for remark in data.targets.remarks(row):
@@ -78,6 +79,7 @@ def survey(work: Work, unit: Rows) -> None:
         "empty": {name: vars(locations) for name, locations in empty.items() if locations.rows},
         "remarks": {remark: vars(locations) for remark, locations in remarks.items()},
         "values": {role: sorted(seen) for role, seen in values.items()},
+        "corrected": corrected,
         **{name: column.names for name, column in columns.items()},
     }
     with result(work.folder / SURVEY, unit.name) as folder:
@@ -109,6 +111,7 @@ class Survey:
         empty: by column of a table, the number of complete rows without a value, and the locations of the first.
         remarks: by remark of the targets, the number of rows, and the locations of the first.
         values: the values of each role of `split.hold_out`.
+        corrected: the keys of the rows with a corrected label.
     """
 
     def __init__(self, data: RawData, folder: Folder, units: Sequence[Rows]):
@@ -129,6 +132,7 @@ class Survey:
         counts = self._each(lambda part: len(arrays.opened(part / "texts.npy")))
         self.starts = np.cumsum([0, *counts])
         self.dropped, self.empty, self.remarks = (_locations(found, kind) for kind in ("dropped", "empty", "remarks"))
+        self.corrected = [key for part in found for key in part["corrected"]]
         values = [part["values"] for part in found]
         self.values = {role: sorted({value for part in values for value in part[role]}) for role in values[0]}
         self._locations = lru_cache(maxsize=4)(self._locations_of)
@@ -168,8 +172,19 @@ def _locations(parts: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
     return {name: Occurrences.merge([part[kind][name] for part in parts if name in part[kind]]) for name in names}
 
 
-def complete_rows(data: RawData, unit: Rows, dropped: dict[str, Occurrences] | None = None) -> Iterator[Row]:
-    """Read the complete rows of a part; rows without a needed value are dropped and counted.
+def complete_rows(
+    data: RawData,
+    unit: Rows,
+    dropped: dict[str, Occurrences] | None = None,
+    corrected: list[str] | None = None,
+) -> Iterator[Row]:
+    """Read the complete rows of a part, with corrected labels; rows without a needed value are dropped and counted.
+
+    Args:
+        data: the `data` section.
+        unit: the part.
+        dropped: by role, counts the dropped rows.
+        corrected: collects the keys of the corrected rows.
 
     Raises:
         DataError: a row cannot be read, or the value of a text role is not text; names file and line.
@@ -178,6 +193,10 @@ def complete_rows(data: RawData, unit: Rows, dropped: dict[str, Occurrences] | N
     roles, texts = data.needed_roles(unit.source), data.text_roles(unit.source)
     rows = data.sources[unit.source].rows(unit.part)
     for row in rows if unit.limit is None else systematic_sample(rows, unit.limit):
+        if data.corrections is not None and data.corrections.has(row):
+            row = data.corrections.apply(row)
+            if corrected is not None:
+                corrected.append(data.corrections.key(row))
         for role in texts:
             if not isinstance(row.fields[role], str):
                 raise DataError(
