@@ -152,8 +152,8 @@ class Opened:
         """Return the orders, by name: functions of a row and the index of the explained label."""
         if self.is_table:
             named = {
-                "Shapley, statistics of the export": self.shapley(self.typical, 50),
-                "Shapley, training rows": self.shapley(self.training, 50),
+                "Shapley, statistics of the export": self.shapley(self.typical, 100),
+                "Shapley, training rows": self.shapley(self.training, 100),
                 "Shapley, training rows, 10 samples": self.shapley(self.training, 10),
             }
             return named | {"one column at a time": self.leave_one_out, "attention to columns": self.attention}

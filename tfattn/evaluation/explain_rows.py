@@ -129,6 +129,8 @@ def explain(
         DataError: there are too many rows, a row cannot be explained, or a table has no background rows.
     """
     check_model(opened, name)
+    if not rows:
+        return
     if len(rows) > max_rows:
         raise DataError(
             "there are too many rows to explain",
