@@ -105,7 +105,8 @@ def test_hostile_texts_are_escaped(explain, tmp_path):
     answer = explain(HOSTILE, "--output", page)
     assert answer.status == 0, answer.errors
     text = page.read_text()
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text and "<script" not in text and "{{" in text and "49" not in text.split("<main>")[1]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text and "<script" not in text
+    assert "{{" in text and "49" not in text.split("<main>")[1]
     assert "<mark" in text and "--strength: 50%" in text and ">+" in text
     shown = explain(HOSTILE).output
     assert "\x1b" not in shown and "\x07" not in shown and "[bold]not bold[/bold]" in shown
