@@ -34,7 +34,7 @@ def write_page(explanations: Sequence[Explanation], path: Path, *, title: str) -
     first = explanations[0]
     headline = Headline(
         metric=f"{len(explanations):,}",
-        sentence=f"{count(len(explanations), 'prediction')}, explained",
+        sentence="prediction is explained." if len(explanations) == 1 else "predictions are explained.",
         remarks=remarks(first),
         facts={},
     )
@@ -46,18 +46,6 @@ def write_page(explanations: Sequence[Explanation], path: Path, *, title: str) -
         "Contributions to the score of the predicted label" if first.explained != "prediction" else "Contributions"
     )
     files.write_text(path, report.render(report.Report(title, subtitle, headline, sections)))
-
-
-def section(explanations: Sequence[Explanation], words: str) -> Section:
-    """Return the section of a report about some rows.
-
-    Args:
-        explanations: the explanations.
-        words: a sentence about the choice of the rows.
-    """
-    numbered = enumerate(explanations, start=1)
-    shown = [part for number, each in numbered for part in [Text(f"{number}. {each.row['row']}"), *parts(each, number)]]
-    return Section("Explanations", [Text(words), *map(Text, remarks(explanations[0])), *shown])
 
 
 def remarks(explanation: Explanation) -> list[str]:
@@ -129,14 +117,14 @@ def bars(explanation: Explanation) -> Figure:
     order = explanation.ranking[:MAX_BARS]
     positions, names = range(len(order)), [short(explanation.names[index]) for index in order]
     values = explanation.values[order]
-    figure = new_figure(5.6 + text_width(names), 1.2 + 0.29 * len(order))
+    figure = new_figure(4.0 + text_width(names), 1.2 + 0.29 * len(order))
     axes = figure.add_subplot()
     axes.barh(positions, values, color=[BLUE if value >= 0 else ORANGE for value in values], height=0.64)
     axes.hlines(positions, explanation.low[order], explanation.high[order], color=INK, linewidth=1.6)
     axes.axvline(0, color=SOFT, linewidth=1)
     hidden = len(explanation.values) - len(order)
     axes.set_title("Contribution" + (f" ({hidden} smaller are hidden)" if hidden else ""))
-    axes.set_xlabel("lower score  <  contribution, with 95% interval  >  higher score")
+    axes.set_xlabel("change of the score, with 95% interval")
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.xaxis.set_major_formatter(plots.plain_numbers())
     axes.set_yticks(positions, names)
