@@ -97,6 +97,52 @@ class Model:
             )
         return to_frame(outputs, index)
 
+    def explain(
+        self,
+        rows: Any,
+        *,
+        background: Any = None,
+        label: str | None = None,
+        samples: int | None = None,
+        max_rows: int = 100,
+    ) -> "pd.DataFrame":
+        """Explain the predictions of rows: the contribution of each word or column to a score, as Shapley values.
+
+        Args:
+            rows: as for `predict`.
+            background: of a table, rows to compare with, such as training rows; by default rows are sampled from the
+                statistics in the export, each column by itself.
+            label: the label whose score is explained; by default the predicted label of each row.
+            samples: the number of random orders, each with its reverse; by default 10 of words and 100 of columns.
+            max_rows: the maximum number of rows; each takes about a second.
+
+        Returns:
+            a row for each word or column: `row`, the number of the row; `explained`, the label or "prediction"; `score`
+            and `base`, whose difference is the sum of the contributions; `input` and `words`, or `column` and `value`;
+            `contribution`, and `low` and `high`, the ends of its 95 % interval.
+
+        Raises:
+            ConfigError: the model has no scores of rows, or does not have the label.
+            DataError: there are too many rows, a text is empty, or a table has no background rows.
+
+        Example:
+            >>> tfattn.load("factory_reports").explain("Coolant is pooling.")["words"].tolist()
+            ['Coolant', 'is', 'pooling.']
+        """
+        from tfattn.evaluation import explain_rows  # slow to import
+
+        names = list(self.columns)
+        text = names[0] if len(names) == 1 else TEXT
+        inputs = self._inputs(to_rows(rows, name=text)[0])
+        others = None if background is None else self._inputs(to_rows(background, name=text)[0])
+        options = {"background": others, "label": label, "samples": samples, "max_rows": max_rows}
+        lines = []
+        for number, explanation in enumerate(explain_rows.explain(self.predictor, inputs, name=self.name, **options)):
+            line = explanation.line()
+            same = {"row": number, **{name: line[name] for name in ("explained", "score", "base")}}
+            lines += [same | unit for unit in line["units"]]
+        return to_frame(lines)
+
     def _inputs(self, rows: Sequence[Mapping[str, Any]]) -> list[InputRow]:
         missing = {
             name: column

@@ -231,6 +231,68 @@ def attention(
 
 
 @app.command()
+def explain(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="An export's folder or its name under saved_models/, a run's folder, or http://HOST:PORT/MODEL on a "
+            "server; it predicts a label, labels or a number from texts or columns."
+        ),
+    ],
+    text: Annotated[str | None, typer.Argument(help="A text, instead of a file.")] = None,
+    input: Annotated[str, typer.Option("--input", help="Text lines, csv, tsv, jsonl, ...; - is standard input.")] = "-",
+    output: Annotated[
+        str | None,
+        typer.Option("--output", help=".html for a page, .jsonl or - for JSON lines; by default in the terminal."),
+    ] = None,
+    background: Annotated[
+        Path | None,
+        typer.Option(
+            "--background",
+            help="Of a table: a file of rows to compare with, such as the training file; by default rows are sampled "
+            "from the statistics in the export.",
+        ),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", help="The label whose score is explained; by default the predicted label.")
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples", min=2, help="Random orders of the words or columns; by default 10 of words, 100 of columns."
+        ),
+    ] = None,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="The maximum number of rows.")] = 100,
+    format: Annotated[
+        InputKind | None,
+        typer.Option("--format", help="The input format, if neither the suffix nor the training file determines it."),
+    ] = None,
+    folder: Folder = Path("saved_models"),
+    token_file: TokenFile = None,
+) -> None:
+    """Explain predictions: the contribution of each word or column to the score, with its interval."""
+    explain_rows = loading.with_tensorflow("tfattn.evaluation.explain_rows")
+    if output is not None:
+        explain_rows.check_output(output)
+    explanations = explain_rows.explain_file(
+        model,
+        input,
+        text=text,
+        background=background,
+        label=label,
+        samples=samples,
+        max_rows=max_rows,
+        format=format,
+        folder=folder,
+        token_file=token_file,
+    )
+    if output is None:
+        loading.with_tensorflow("tfattn.evaluation.explanation_terminal").show(explanations)
+    else:
+        explain_rows.write(explanations, output, model=model)
+
+
+@app.command()
 def serve(
     models: Annotated[
         str,

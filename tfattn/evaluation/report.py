@@ -86,13 +86,15 @@ class Piece(NamedTuple):
 
     Attributes:
         text: the text.
-        kind: "right", "missed" or "wrong", which determines the colour; "" for plain text.
+        kind: "right", "missed", "wrong", "raises" or "lowers", which determines the colour; "" for plain text.
         label: a small suffix.
+        strength: 0 to 1, the opacity of the colour of "raises" and "lowers"; None for the other kinds.
     """
 
     text: str
     kind: str = ""
     label: str = ""
+    strength: float | None = None
 
 
 @dataclass(frozen=True)

@@ -38,3 +38,21 @@ def test_statistics_are_read_as_they_were_written(tmp_path):
     (tmp_path / "statistics.json").write_text("{}")
     with pytest.raises(DataError, match="Export it again"):
         InputStatistics.read(tmp_path / "statistics.json", remedy="Export it again.")
+
+
+def test_sampled_rows_have_the_histograms_of_the_training_rows():
+    values = {"number": NUMBERS, "category": ["a"] * 300 + ["b"] * 150 + ["?"] * 50}
+    inputs = {kind: Histogram.learn(kind, values[kind], missing=("?",)) for kind in values}
+    rows = InputStatistics(500, inputs, ["?"]).sample(2000, seed=0)
+    numbers = np.array([float(row["number"]) for row in rows])
+    assert np.mean(numbers) == pytest.approx(np.mean([float(number) for number in NUMBERS]), abs=0.1)
+    categories = [row["category"] for row in rows]
+    shares = {value: categories.count(value) / 2000 for value in ("a", "b", "?")}
+    assert shares == pytest.approx({"a": 0.6, "b": 0.3, "?": 0.1}, abs=0.04)
+
+
+def test_a_column_without_values_is_sampled_as_missing():
+    inputs = {kind: Histogram.learn(kind, ["?"] * 3, missing=("?",)) for kind in ("number", "category")}
+    assert InputStatistics(3, inputs, ["?"]).sample(2, seed=0) == [{"number": "?", "category": "?"}] * 2
+    inputs = {"number": Histogram.learn("number", [])}
+    assert InputStatistics(0, inputs).sample(1, seed=0) == [{"number": ""}]

@@ -81,6 +81,28 @@ class Histogram:
                 counts[bisect_right(self.bins, value)] += 1
         return Histogram(self.kind, self.bins, counts, absent)
 
+    def sample(self, size: int, rng: np.random.Generator, *, missing: str) -> list[str]:
+        """Sample values with the distribution of the training rows; other categories are not sampled.
+
+        A number is uniform between the edges of its bin, or the edge of the first or the last bin.
+
+        Args:
+            size: the number of values.
+            rng: the random generator.
+            missing: the text of a missing value.
+        """
+        counts = np.array([*self.counts, self.missing], float)
+        if self.kind == "category":
+            counts[len(self.bins)] = 0
+        drawn = rng.choice(len(counts), size, p=counts / counts.sum()) if counts.any() else [-1] * size
+        return [missing if bin in (-1, len(self.bins) + 1) else self._value_in(bin, rng) for bin in drawn]
+
+    def _value_in(self, bin: int, rng: np.random.Generator) -> str:
+        if self.kind == "category":
+            return str(self.bins[bin])
+        low, high = (self.bins[min(max(edge, 0), len(self.bins) - 1)] for edge in (bin - 1, bin))
+        return f"{rng.uniform(low, high):.7g}"
+
 
 @dataclass(frozen=True)
 class WordStatistics:
@@ -145,6 +167,13 @@ class InputStatistics:
         inputs = {name: Histogram.learn(kinds[name], values[name], missing) for name in names}
         words = {name: WordStatistics.learn(values[name]) for name in names if kinds[name] == "length"}
         return cls(len(rows), inputs, missing, dict(targets), words)
+
+    def sample(self, size: int, *, seed: int) -> list[dict[str, str]]:
+        """Sample rows, each input by itself: the correlations of the training rows are lost."""
+        rng = np.random.default_rng(seed)
+        missing = min(self.missing, default="", key=len)
+        columns = {name: histogram.sample(size, rng, missing=missing) for name, histogram in self.inputs.items()}
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def write(self, path: Path) -> None:
         """Write the statistics as JSON."""
