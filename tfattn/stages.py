@@ -18,12 +18,13 @@ from tfattn.config.schema import ADAPTER, EMBEDDINGS
 from tfattn.config.show import to_yaml
 from tfattn.data.preparation.input_statistics import STATISTICS, InputStatistics
 from tfattn.data.preparation.prepare import prepare as prepare_data
+from tfattn.data.preparation.summary import SUMMARY, read_summary
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN, write_encoded
 from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.errors import DataError
 from tfattn.evaluation.baseline import compare
-from tfattn.evaluation.evaluate import OUTPUTS
+from tfattn.evaluation.evaluate import OUTPUTS, WARNINGS
 from tfattn.evaluation.evaluate import write as write_evaluation
 from tfattn.evaluation.section import Evaluation
 from tfattn.export.litert_gate import Metrics
@@ -167,6 +168,8 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 statistics=_statistics(run),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=evaluation_split(run),
+                warnings=_warnings(run),
+                data=_data(run),
                 made_of=made_of,
                 measure=_measure(run, ensemble()) if "litert" in section.formats and served.predicts_rows else None,
             )
@@ -271,6 +274,23 @@ def _trained_on(run: Run, served: ServableModel) -> TrainingFile:
         id=None if ID not in given else str(given[ID]),
         targets={role: as_columns(given[role]) for role in targets.roles if role in given},
     )
+
+
+def _warnings(run: Run) -> list[str]:
+    """Read the warnings of the report; none of a report that was written without the file."""
+    path = run.folder / WARNINGS
+    return files.read_json(path, list[str]) if path.is_file() else []
+
+
+def _data(run: Run) -> dict[str, Any]:
+    """Describe the data of the first model: the rows of each split, and the path and SHA-256 of each source."""
+    path, member = run.members[0].prepared / SUMMARY, run.members[0]
+    sources = {}
+    for key, digest in run.fingerprints.data.items():
+        section = member.config.values["data"].get(key)
+        if isinstance(section, dict):  # other keys are files of the preprocessing and plugins
+            sources[key] = {"path": str(section.get("path", "")), "sha256": digest}
+    return {"rows": read_summary(member.prepared)["rows"] if path.is_file() else {}, "sources": sources}
 
 
 def _statistics(run: Run) -> InputStatistics | None:
