@@ -83,6 +83,11 @@ def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: i
         force: whether to run `stage`, or all stages, even if nothing has changed.
         workers: the number of local training processes.
     """
+    with run.tracking.until_end():
+        _run(run, stage, force=force, workers=workers)
+
+
+def _run(run: Run, stage: Stage | None, *, force: bool, workers: int) -> None:
     needed = STAGES[: STAGES.index(stage) + 1] if stage else STAGES
     forced = {name: force and stage in (None, name) for name in STAGES}
     trains = "train" in needed and (forced["train"] or not _is_trained(run))
@@ -121,7 +126,7 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
         _train_in_workers(run, workers)
         return
     for member in run.members:
-        _train(member, run.runtime)
+        _train(run, member)
 
 
 def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
@@ -186,7 +191,8 @@ def _measure(run: Run, ensemble: TrainedEnsemble) -> Metrics | None:
     return lambda values: report(ensemble, dataclasses.replace(predicted, values=values, members=())).metrics
 
 
-def _train(member: Member, runtime: Runtime) -> None:
+def _train(run: Run, member: Member) -> None:
+    runtime = run.runtime
     outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*", f"{ADAPTER}/*", "precomputed/*")
     facts = {"outputs": outputs, "prepared": member.prepared.name}
     with member.stage_log.stage("train", **facts) as needed, report_out_of_memory():
@@ -207,6 +213,7 @@ def _train(member: Member, runtime: Runtime) -> None:
             runtime=runtime,
             seed=member.training_seed,
             fingerprint=member.id,
+            on_validation=functools.partial(run.tracking.log_history, member),
         )
         if runtime.is_chief and adapters(task.model):
             trained_adapter.write(member, task)

@@ -52,8 +52,8 @@ class ExportFiles:
     def __init__(self, folder: Path):
         self.folder = folder
         self.config_text = (folder / EXTRA / "config.yaml").read_text(encoding="utf-8")
-        self.config: dict[str, Any] = yaml.safe_load(self.config_text)
-        self.name: str = self.config["name"]
+        self.config: dict[str, Any] = yaml.safe_load(self.config_text) or {}
+        self.name: str = self.config.get("name", "model")
         self.task: str = self.config.get("task", {}).get("name", "")
 
     @cached_property
