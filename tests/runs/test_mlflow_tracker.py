@@ -1,4 +1,4 @@
-"""Runs in MLflow: everything once, under the same run after an interruption, whatever characters labels have."""
+"""Runs in MLflow: everything once, under the same run after an interruption, and with any labels."""
 
 import math
 

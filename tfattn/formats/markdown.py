@@ -1,4 +1,4 @@
-"""Text as Markdown: names, labels and rows of users stay text, whatever characters they have."""
+"""Text as Markdown: names, labels and rows of users stay text, with all their characters."""
 
 import re
 from collections.abc import Iterable, Sequence

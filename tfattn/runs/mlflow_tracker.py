@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from tfattn import files
@@ -50,7 +50,6 @@ class MlflowTracker(Tracker):
 
     uri: str | None = None
     experiment: str | None = None
-    _runs: dict[str, str] = field(default_factory=dict, init=False, repr=False)  # id to the id in MLflow
 
     def __post_init__(self):
         for name, value in SETTINGS.items():
@@ -66,6 +65,7 @@ class MlflowTracker(Tracker):
             ) from None
         for name in ("mlflow", "alembic"):
             logging.getLogger(name).setLevel(logging.WARNING)
+        self._runs: dict[str, str] = {}  # id to the id in MLflow
         self._connect = functools.cache(lambda: MlflowClient(tracking_uri=self.uri))
 
     def log(self, tracked: TrackedRun) -> None:
