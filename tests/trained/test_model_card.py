@@ -115,7 +115,7 @@ def test_the_card_states_data_metrics_limits_licences_and_the_check(write):
     for text in (
         "The model predicts the label of a text.",
         "| accuracy | 0.9 | 0.85 to 0.95 | 0.25 |",
-        "has accuracy 0.8; the model is better by 0.1 (95 % interval 0.02 to 0.18)",
+        "has accuracy 0.8. The model is better: the difference is 0.1 (95 % interval 0.02 to 0.18).",
         f"- ``data/--- `reports`.csv``, SHA-256 {'ab' * 32}\n",
         "- train rows: 1,200\n- validation rows: 300\n- test rows: 300\n",
         "up to 16 tokens; longer texts are truncated",

@@ -13,8 +13,8 @@ trained_baseline  the comparison with a trained baseline, by the names of metric
 warnings        the warnings of the report, a sentence each
 data            `rows`, the number of rows of each split, and `sources`, `path` and `sha256` by key of the data section;
                 {} without
-pretrained      the pretrained weights of the model, by key: `from` (address with its revision, or folder), `license`
-                and `sha256` of each file; {} without
+pretrained      the pretrained weights of the model, by key: `from` (address with its revision, or folder), `license`,
+                `language` and `sha256` of each file; {} without
 litert          the comparison of each LiteRT file with the trained model, by precision; {} without
 """
 

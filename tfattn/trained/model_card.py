@@ -135,12 +135,13 @@ def _metrics(card: Mapping[str, Any]) -> str:
     for name, value in trained.items():
         if name.startswith("trained_baseline_"):
             difference, low, high = (trained[f"better_than_trained_baseline{end}"] for end in ("", *_ENDS))
+            verdict = "better" if low > 0 else "worse" if high < 0 else "not better"
             parts.append(
                 f"A simple model of scikit-learn, trained on the same rows, has "
-                f"{name.removeprefix('trained_baseline_').replace('_', ' ')} {value:.4g}; the model is better by "
-                f"{difference:.4g} (95 % interval {low:.4g} to {high:.4g})."
+                f"{name.removeprefix('trained_baseline_').replace('_', ' ')} {value:.4g}. The model is {verdict}: the "
+                f"difference is {difference:.4g} (95 % interval {low:.4g} to {high:.4g})."
             )
-    return "\n\n".join(parts)
+    return "\n\n".join(part.strip() for part in parts)
 
 
 def _inputs(export: ExportFiles) -> str:
