@@ -62,7 +62,7 @@ def test_a_search_tries_the_pipeline_and_writes_the_best_trial_as_a_pipeline(pro
     assert values["training"]["optimizer"]["learning_rate"] == rate
     assert values["data"]["split"]["test"] == 0.2 and values["search"] is None
     page = (folder / "report.html").read_text()
-    assert "Trials by number" in page and "num_layers" in page
+    assert "Optimization history" in page and "num_layers" in page
     capsys.readouterr()
     written = results(search("tiny.yaml"))  # nothing is left to do
     assert written == [first, second] and "trial 3" not in capsys.readouterr().err

@@ -225,6 +225,9 @@ CATALOGS: dict[str, dict[str, str | Kind]] = {
         "allennlp_elmo": "tfattn.pretrained.allennlp_elmo:AllenNlpElmo",
         "own_export": "tfattn.pretrained.own_export:OwnExport",
     },
+    "trackers": {
+        "mlflow": "tfattn.runs.mlflow_tracker:MlflowTracker",
+    },
     "samples": {
         "factory_reports": "tfattn.samples.factory_reports:write",
         "pn_flag": "tfattn.samples.pn_flag:write",
@@ -247,6 +250,7 @@ CONTRACTS: dict[str, str] = {
     "schedules": "tfattn.training.schedules:Schedule",
     "adapters": "tfattn.layers.adapters:Adapter",
     "pretrained": "tfattn.pretrained.contract:Pretrained",
+    "trackers": "tfattn.runs.tracking:Tracker",
 }
 
 # Parts of a pipeline that are always of the same class.

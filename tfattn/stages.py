@@ -18,13 +18,14 @@ from tfattn.config.schema import ADAPTER, EMBEDDINGS
 from tfattn.config.show import to_yaml
 from tfattn.data.preparation.input_statistics import STATISTICS, InputStatistics
 from tfattn.data.preparation.prepare import prepare as prepare_data
+from tfattn.data.preparation.summary import SUMMARY, read_summary
 from tfattn.data.reader import Reader
 from tfattn.data.records import PREPARE_AGAIN, write_encoded
 from tfattn.data.split_config import TRAIN, VALIDATION
 from tfattn.errors import DataError
 from tfattn.evaluation.baseline import compare
 from tfattn.evaluation.drift import prediction_histograms
-from tfattn.evaluation.evaluate import OUTPUTS
+from tfattn.evaluation.evaluate import OUTPUTS, WARNINGS
 from tfattn.evaluation.evaluate import write as write_evaluation
 from tfattn.evaluation.section import Evaluation
 from tfattn.export.litert_gate import Metrics
@@ -84,6 +85,11 @@ def run(run: Run, stage: Stage | None = None, *, force: bool = False, workers: i
         force: whether to run `stage`, or all stages, even if nothing has changed.
         workers: the number of local training processes.
     """
+    with run.tracking.until_end():
+        _run(run, stage, force=force, workers=workers)
+
+
+def _run(run: Run, stage: Stage | None, *, force: bool, workers: int) -> None:
     needed = STAGES[: STAGES.index(stage) + 1] if stage else STAGES
     forced = {name: force and stage in (None, name) for name in STAGES}
     trains = "train" in needed and (forced["train"] or not _is_trained(run))
@@ -122,7 +128,7 @@ def train(run: Run, *, force: bool = False, workers: int = 1) -> None:
         _train_in_workers(run, workers)
         return
     for member in run.members:
-        _train(member, run.runtime)
+        _train(run, member)
 
 
 def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = False) -> None:
@@ -170,6 +176,8 @@ def export(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool = F
                 statistics=_statistics(run, ensemble()),
                 metrics=files.read_json(run.folder / "metrics.json", dict[str, int | float]),
                 measured_on=evaluation_split(run),
+                warnings=_warnings(run),
+                data=_data(run),
                 made_of=made_of,
                 measure=_measure(run, ensemble()) if "litert" in section.formats and served.predicts_rows else None,
             )
@@ -186,7 +194,8 @@ def _measure(run: Run, ensemble: TrainedEnsemble) -> Metrics | None:
     return lambda values: report(ensemble, dataclasses.replace(predicted, values=values, members=())).metrics
 
 
-def _train(member: Member, runtime: Runtime) -> None:
+def _train(run: Run, member: Member) -> None:
+    runtime = run.runtime
     outputs = ("history.jsonl", ENVIRONMENT, "checkpoints/*/*", f"{ADAPTER}/*", "precomputed/*")
     facts = {"outputs": outputs, "prepared": member.prepared.name}
     with member.stage_log.stage("train", **facts) as needed, report_out_of_memory():
@@ -207,6 +216,7 @@ def _train(member: Member, runtime: Runtime) -> None:
             runtime=runtime,
             seed=member.training_seed,
             fingerprint=member.id,
+            on_validation=functools.partial(run.tracking.log_history, member),
         )
         if runtime.is_chief and adapters(task.model):
             trained_adapter.write(member, task)
@@ -274,6 +284,23 @@ def _trained_on(run: Run, served: ServableModel) -> TrainingFile:
         id=None if ID not in given else str(given[ID]),
         targets={role: as_columns(given[role]) for role in targets.roles if role in given},
     )
+
+
+def _warnings(run: Run) -> list[str]:
+    """Read the warnings of the report; none of a report that was written without the file."""
+    path = run.folder / WARNINGS
+    return files.read_json(path, list[str]) if path.is_file() else []
+
+
+def _data(run: Run) -> dict[str, Any]:
+    """Describe the data of the first model: the rows of each split, and the path and SHA-256 of each source."""
+    path, member = run.members[0].prepared / SUMMARY, run.members[0]
+    sources = {}
+    for key, digest in run.fingerprints.data.items():
+        section = member.config.values["data"].get(key)
+        if isinstance(section, dict):  # other keys are files of the preprocessing and plugins
+            sources[key] = {"path": str(section.get("path", "")), "sha256": digest}
+    return {"rows": read_summary(member.prepared)["rows"] if path.is_file() else {}, "sources": sources}
 
 
 def _statistics(run: Run, ensemble: TrainedEnsemble) -> InputStatistics | None:

@@ -50,7 +50,7 @@ def test_a_table_of_pairs_becomes_a_reranker(tmp_path, monkeypatch, command):
     metrics = files.read_json(tmp_path / "runs/ranker/latest/metrics.json")
     assert metrics["queries"] == 10 and 0 < metrics["ndcg_at_10_low"] <= metrics["ndcg_at_10"] <= 1
     assert metrics["baseline_ndcg_at_10"] == 1  # BM25 needs no training to find the word
-    assert "Compared with BM25" in (tmp_path / "runs/ranker/latest/report.html").read_text()
+    assert "Comparison with BM25" in (tmp_path / "runs/ranker/latest/report.html").read_text()
     rows = [{"query": "where is the sun", "documents": ["a sun is here", "a sea"]}, {"query": "x", "documents": ["a"]}]
     (tmp_path / "new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     answer = command("predict", "ranker", "--input", "new.jsonl")

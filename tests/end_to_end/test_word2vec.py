@@ -60,7 +60,7 @@ def test_words_in_similar_contexts_have_similar_vectors(tmp_path, monkeypatch, c
     metrics = json.loads((tmp_path / "runs/words/latest/metrics.json").read_text())
     assert metrics["loss"] < metrics["baseline_loss"] and metrics["num_words"] == 18
     report = (tmp_path / "runs/words/latest/report.html").read_text()
-    assert "Nearest words, from frequent to rare" in report and "<svg" in report
+    assert "Nearest neighbors by word frequency" in report and "<svg" in report
     vectors = open_vectors("words")
     assert "hapax" not in vectors and vectors.width == 16
     for kind in (ANIMALS, METALS):

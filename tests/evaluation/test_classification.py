@@ -139,5 +139,5 @@ def test_each_member_is_shown(tmp_path, write, predictions):
     folder, metrics = write(tmp_path, findings), findings.metrics
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert (metrics["accuracy_members_min"], metrics["accuracy_members_max"]) == (1 / 3, 1.0)
-    assert "33.3% to 100.0%, mean 61.1%" in page and "Differences between the members" in page
+    assert "33.3% to 100.0%, mean 61.1%" in page and "Ensemble members" in page
     assert "seed 8" in (folder / "plots/members.svg").read_text(encoding="utf-8")

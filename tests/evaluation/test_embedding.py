@@ -75,7 +75,7 @@ def test_the_report_of_retrieval(tmp_path, write, predictions, vectors):
     assert any("TF-IDF has a higher nDCG@10" in warning for warning in found.headline.warnings)
     folder = write(tmp_path / "run", found)
     assert {path.stem for path in (folder / "plots").iterdir()} >= {"recall", "dimensions"}
-    assert "Misses" in (folder / "report.html").read_text()
+    assert "Retrieval errors" in (folder / "report.html").read_text()
     ranks = [json.loads(line)["rank"] for line in (folder / "predictions.jsonl").read_text().splitlines()]
     assert sum(rank == 1 for rank in ranks) == round(metrics["recall_at_1"] * 60)
 

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -61,7 +62,9 @@ def galleries(findings, title):
 def test_the_worst_errors_are_shown_as_preprocessed(findings):
     gallery, lit = galleries(findings, "Most confident errors")
     words = [one for _, one in gallery.images]
-    assert words == ["cat → <b>dog</b>, 95.0%", "cat → <b>dog</b>, 70.0%", "<b>dog</b> → cat, 50.0%"]
+    starts = ["cat → <b>dog</b>, 95.0%", "cat → <b>dog</b>, 70.0%", "<b>dog</b> → cat, 50.0%"]
+    numbers = [2, 1, 4]
+    assert words == [f"{start} ({Path(ROWS[n]['row']).name})" for start, n in zip(starts, numbers, strict=True)]
     expected = Images(size=8).pixels(tf.constant([ROWS[2]["image"]])).numpy()[0]
     np.testing.assert_array_equal(as_array(gallery.images[0][0]), expected)
     assert [one for _, one in lit.images] == words

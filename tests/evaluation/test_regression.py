@@ -67,7 +67,7 @@ def test_texts_are_listed_by_their_largest_errors(tmp_path, write, predictions):
     found = TRUE + np.where(np.arange(60) == 7, 30, 1)
     findings = reported(predictions, TEXTS, found)
     table = findings.sections[-1].parts[-1]
-    assert table.columns == ["text", "true", "predicted", "off by", "line"]
+    assert table.columns == ["text", "true", "predicted", "error", "line"]
     assert table.rows[0][0] == TEXTS[7]["text"] and table.rows[0][3] == pytest.approx(30, abs=1e-4)
     assert not any(name.startswith("importance") for name in findings.metrics)
     write(tmp_path / "run", findings)

@@ -52,6 +52,23 @@ def whole(picture):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("such as data/my/rows.csv:2, rows.csv:3: no model", ["data/my/rows.csv:2", "rows.csv:3"]),
+        ("runs/tiny/0475668f93 and 3/4 or and/or", ["runs/tiny/0475668f93"]),
+        ("(/tmp/a/b.txt) 12:30 f1: 0.5", ["/tmp/a/b.txt"]),
+        ("<b>/x/y</b> & a.csv:1", ["a.csv:1"]),
+    ],
+)
+def test_paths_are_marked_and_stay_text(text, paths):
+    found = report.render(
+        report.Report("", "", report.Headline("", "", [], {}), [report.Section("", [report.Text(text)])])
+    )
+    assert text in Page(found).text
+    assert [Page(path).text for path in re.findall('<span class="path">(.*?)</span>', found)] == paths
+
+
 def test_data_is_escaped(whole):
     page = Page(report.render(whole))
     assert page.text.count(ATTACK) == 15  # title and heading, subtitle, 5 in the headline, 7 in the section
@@ -132,4 +149,4 @@ def test_the_style_sheet_has_the_classes_of_the_page():
     used = {name for names in re.findall(r'class="([^"]*)"', page) for name in names.split() if "{" not in name}
     assert "headline" in used and not {name for name in used if f".{name}" not in style}
     styled = set(re.findall(r"\.([a-z][a-z-]+)", re.sub(r"/\*.*?\*/|{[^{}]*}", " ", style, flags=re.S)))
-    assert not {name for name in styled - {"right", "missed", "wrong"} if name not in page}
+    assert not {name for name in styled - {"path", "right", "missed", "wrong"} if name not in page}

@@ -113,6 +113,13 @@ def test_errors_are_highlighted_and_data_is_escaped(report, write, tmp_path):
     assert "correct type, wrong bounds" in page and "spurious: no overlapping entity" in page
 
 
+def test_errors_have_the_identifier_of_their_row(predictions, write, tmp_path):
+    rows = [{**row, "id": f"T-{number}"} for number, row in enumerate(ROWS)]
+    findings = tagging.report(SimpleNamespace(labels=tuple(TYPES)), predictions(rows, values(), {}))
+    assert [line["id"] for line in findings.predictions] == ["T-0", "T-1", "T-2", "T-3"]
+    assert "<dt>T-1, 20, file</dt>" in (write(tmp_path / "run", findings) / "report.html").read_text()
+
+
 def test_missing_errors_and_missing_entities_are_reported(report, write, tmp_path):
     right = [[3, 0, 1, 0, 0, 2, 0, 0, 0], [0, 1, 1], [0, 0], [3, 4]]
     findings = report(right)

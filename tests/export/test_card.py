@@ -1,9 +1,14 @@
 """The card describes inputs, outputs and metrics of an export."""
 
+import json
 import math
+import re
+import shlex
 
 import pytest
+import tensorflow as tf
 
+from tfattn import files
 from tfattn.export import card
 from tfattn.export.row_tasks import Classifier
 from tfattn.serving.page import card as serving_card
@@ -74,3 +79,16 @@ def test_too_many_categories_are_not_listed(table_members, write, table_rows, mo
     monkeypatch.setattr("tfattn.export.table_inputs.MAX_VALUES", 1)
     served = Classifier(TrainedEnsemble(table_members))
     assert write(served, table_rows).inputs["work_class"].values is None
+
+
+@pytest.mark.parametrize(("export", "model"), [("exported", "loaded"), ("exported_table", "loaded_table")])
+def test_the_model_card_asks_the_model_for_a_row(export, model, request):
+    folder, serve = request.getfixturevalue(export), request.getfixturevalue(model).signatures["serving_default"]
+    files.verify(folder, "README.md")
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    (line,) = re.findall("^curl.*$", text, flags=re.MULTILINE)
+    (instance,) = json.loads(shlex.split(line)[2])["instances"]
+    row = instance if isinstance(instance, dict) else {"text": instance}
+    answer = serve(**{name: tf.constant([value]) for name, value in row.items()})
+    assert answer["label"].numpy()[0].decode() in (*LABELS, "noise", "real")
+    assert "compared with the trained model in a fresh process: rows" in text

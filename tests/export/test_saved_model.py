@@ -46,6 +46,7 @@ def list_files(folder: Path) -> list[str]:
 def test_a_version_has_all_files(exported):
     assert exported.parts[-3:] == ("saved_models", "reports", "1")
     assert list_files(exported) == [
+        "README.md",
         "assets.extra/card.json",
         "assets.extra/config.yaml",
         "assets.extra/operations.txt",

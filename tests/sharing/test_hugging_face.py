@@ -13,10 +13,11 @@ from tests.sharing.exports import BERT, CASES, write_case, write_export
 from tfattn import pretrained, registry
 from tfattn.errors import ConfigError, ExportError, TfattnError
 from tfattn.pretrained import keras_model
-from tfattn.sharing import hugging_face, model_card
+from tfattn.sharing import hugging_face
 from tfattn.sharing.commands import share
 from tfattn.sharing.probes import probe
 from tfattn.sharing.trained_export import TrainedExport
+from tfattn.trained import model_card
 
 HAS_TRANSFORMERS = all(importlib.util.find_spec(name) for name in ("transformers", "torch"))
 CLASSES = {
@@ -125,11 +126,11 @@ def test_the_card_states_task_labels_metrics_data_and_configuration(written):
     card = (written("classification")[1] / "README.md").read_text()
     for text in (
         "library_name: transformers\npipeline_tag: text-classification\n",
-        "# classification\n\nBertForSequenceClassification of transformers.",
+        "# classification\n\nThe model predicts the label of a text. BertForSequenceClassification of transformers.",
         'AutoModelForSequenceClassification.from_pretrained("classification")',
         "| 0 | Leak | 5 |",
         "Measured on the test rows.",
-        "| accuracy | 0.75 | 0.5 to 0.9 |",
+        "| accuracy | 0.75 | 0.5 to 0.9 |  |",
         "- `text` from the column `Description`\n- training rows: 10\n",
         "The weights were trained from random values.",
         '"pooling": "pooler"',
@@ -145,9 +146,13 @@ ORIGIN = {"from": "hf://me/tiny@123", "license": "mit", "sha256": {"model.safete
 @pytest.mark.parametrize(
     ("start", "origin", "expected"),
     [
-        ("minilm", {}, ["---\nlicense: apache-2.0\n", "the weights `minilm`. Their licence is apache-2.0."]),
-        ("gone", {}, ["Their licence is not stated: look it up before you publish."]),
-        ("hf://me/tiny", ORIGIN, ["license: mit\nbase_model: me/tiny\n", "`hf://me/tiny@123`. Their licence is mit."]),
+        ("minilm", {}, ["---\nlicense: apache-2.0\n", "from `minilm`; the licence of these weights is apache-2.0\n"]),
+        ("gone", {}, ["the licence of these weights is not stated: look it up before you publish\n"]),
+        (
+            "hf://me/tiny",
+            ORIGIN,
+            ["license: mit\nbase_model: me/tiny\n", "`hf://me/tiny@123`; the licence of these weights is mit"],
+        ),
         ("hf://me/tiny", ORIGIN, ["- SHA-256 of `model.safetensors`: fe4d"]),
         (None, {}, ["The weights were trained from random values."]),
     ],
@@ -161,9 +166,7 @@ def test_the_card_states_the_licence_of_the_start(start, origin, expected, tmp_p
         content = json.loads((export / "assets.extra" / path).read_text())
         change(content)
         (export / "assets.extra" / path).write_text(json.dumps(content))
-    card = model_card.text(
-        TrainedExport(export), library="transformers", pipeline="", summary="", use="", differences=[], check=""
-    )
+    card = model_card.text(export, library="transformers")
     for text in expected:
         assert text in card
 

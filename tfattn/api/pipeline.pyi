@@ -23,6 +23,7 @@ class Pipeline(Mapping[str, Any]):
         calibration: Mapping[str, Any] | None = ...,
         ensemble: Mapping[str, Any] | None = ...,
         search: Mapping[str, Any] | None = ...,
+        tracker: Mapping[str, Any] | None = ...,
         seed: int = ...,
         runs_folder: str = ...,
     ) -> None: ...

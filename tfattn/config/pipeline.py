@@ -28,6 +28,7 @@ class Pipeline:
         ensemble: the number of models to train, and the rows of each; null trains a single model.
         search: the ranges of `tfattn search`, which other commands ignore.
         calibration: the calibration of scores, and prediction sets or intervals; null for neither.
+        tracker: a program that records the runs, such as MLflow; null writes the files of a run alone.
         evaluation: the options of the evaluation.
         export: the folder and options of the SavedModel.
         runtime: devices and precision.
@@ -47,5 +48,6 @@ class Pipeline:
     calibration: Section("calibration") | None = None
     ensemble: Section("ensemble") | None = None
     search: Section("search") | None = None
+    tracker: Part("trackers") | None = None
     seed: Seed = 7
     runs_folder: str = "runs"

@@ -163,7 +163,7 @@ def _against(true: np.ndarray, found: np.ndarray, baseline: np.ndarray) -> Secti
         Picture("cosine_baseline", svg(cosine_by_score(true, baseline, "TF-IDF")), "TF-IDF similarity by score"),
     ]
     words = "The correlation is high if similarities rise with scores; it does not matter how fast they rise."
-    return Section("Similarities and scores", [Text(words), Panels(pictures)])
+    return Section("Cosine similarity by gold score", [Text(words), Panels(pictures)])
 
 
 def _disagreements(row_format: RowFormat, true: np.ndarray, found: np.ndarray) -> Section:

@@ -18,7 +18,8 @@ from tfattn.runs.run import Run
 from tfattn.training.environment import ENVIRONMENT, Environment
 
 # Patterns of the files that `write` creates.
-OUTPUTS = ("metrics.json", "predictions.jsonl", "*.tsv", "report.html", "plots/*")
+WARNINGS = "warnings.json"
+OUTPUTS = ("metrics.json", WARNINGS, "predictions.jsonl", "*.tsv", "report.html", "plots/*")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def write(
     baseline: Comparison | None = None,
     outcome: Sequence[str] = (),
 ) -> None:
-    """Write `metrics.json`, `predictions.jsonl`, `plots/*.svg`, `report.html` and tables into the folder of a run.
+    """Write the metrics, warnings, predictions, tables, plots and the report into the folder of a run.
 
     The report ends with the training curves (from `history.jsonl`, if it exists), the data (from `summary.json` of the
     prepared data) and the configuration.
@@ -101,7 +102,7 @@ def write(
 
 
 def write_files(task_report: TaskReport, folder: Path, *, title: str) -> Path:
-    """Write `metrics.json`, `predictions.jsonl`, tables, `plots/*.svg` and `report.html`; return the path of the page.
+    """Write the files of `OUTPUTS`: metrics, warnings, predictions, tables, plots and the page, whose path it returns.
 
     Args:
         task_report: the results.
@@ -109,6 +110,7 @@ def write_files(task_report: TaskReport, folder: Path, *, title: str) -> Path:
         title: the title of the page.
     """
     files.write_json(folder / "metrics.json", task_report.metrics)
+    files.write_json(folder / WARNINGS, list(task_report.headline.warnings))
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in task_report.predictions)
     with files.atomic_file(folder / "predictions.jsonl") as path, open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)

@@ -89,7 +89,7 @@ class FeatureImportance:
             for index in np.argsort(-whole.mean, kind="stable")
         ]
         return Section(
-            "Most important features",
+            "Feature importance",
             [
                 *map(Text, self._words(attention is not None)),
                 Picture("importance", svg(picture), "importance of each column"),

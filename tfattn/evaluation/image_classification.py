@@ -1,6 +1,8 @@
 """The evaluation of a classifier of images, with galleries of errors and of attention."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -9,9 +11,9 @@ from keras import ops
 from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.label_report import PredictedRows, label_report
 from tfattn.evaluation.report import Gallery, Section, Text
-from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, ROW
 from tfattn.evaluation.wording import count, percent, shown_count
-from tfattn.features import IMAGE, IMAGES, LABEL_IDS
+from tfattn.features import ID, IMAGE, IMAGES, LABEL_IDS
 from tfattn.models.contracts.attends import Attends
 from tfattn.models.contracts.image_encoder import ImageEncoder
 from tfattn.ops.attention_record import ENCODER, AttentionRecord
@@ -99,10 +101,15 @@ def _training(predictions: SplitPredictions, labels: Sequence[str]) -> Section:
 def _gallery(predicted: PredictedRows, numbers: Sequence[int], images: np.ndarray) -> Gallery:
     words = [
         f"{predicted.labels[predicted.true[number]]} → {predicted.labels[predicted.predicted_ids[number]]}, "
-        f"{percent(predicted.confidence[number])}"
+        f"{percent(predicted.confidence[number])} ({_name(predicted.rows[number])})"
         for number in numbers
     ]
     return Gallery(list(zip(_pngs(images), words, strict=True)))
+
+
+def _name(row: dict[str, Any]) -> str:
+    """Return the identifier of a row, or else its file or line."""
+    return row.get(ID) or Path(row[ROW]).name
 
 
 def _pixels(predicted: PredictedRows, numbers: Sequence[int], preprocessor: Images) -> np.ndarray:

@@ -163,7 +163,7 @@ def report_bidirectional(ensemble: TrainedEnsemble, predictions: SplitPrediction
         metrics=metrics,
         predictions=[],
         headline=_bidirectional_headline(metrics, vocabulary_size),
-        sections=[Section("Perplexity of a word", [Table(["", "perplexity"], rows)])],
+        sections=[Section("Word perplexity", [Table(["", "perplexity"], rows)])],
         unit="text",
         summary=f"perplexity {number(metrics['perplexity'])} of a word (unigram baseline: {number(baseline)})",
         baselines={"perplexity": baseline},

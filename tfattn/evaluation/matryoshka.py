@@ -17,7 +17,7 @@ def shorter_vectors(by_size: Mapping[int, float], name: str) -> list[Section]:
     full = next(iter(by_size.values()))
     table = [[size, f"{value:.4f}", f"{value - full:+.4f}"] for size, value in by_size.items()]
     picture = Picture("dimensions", svg(_by_size(by_size, name)), f"{name} by dimensions")
-    return [Section("Shorter vectors", [picture, Table(["dimensions", name, "difference"], table)])]
+    return [Section("Quality by number of dimensions", [picture, Table(["dimensions", name, "difference"], table)])]
 
 
 @styled

@@ -76,7 +76,7 @@ class Spread:
             f"{self.shown(metrics[self.metric])}."
         )
         picture = Picture("members", svg(dots(self, metrics)), f"{name} of each member and of the ensemble")
-        return [Section("Differences between the members", [Text(words), picture])]
+        return [Section("Ensemble members", [Text(words), picture])]
 
     def shown(self, value: float) -> str:
         """Format a value of the metric."""

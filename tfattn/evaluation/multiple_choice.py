@@ -129,9 +129,8 @@ def _by_position(chosen: Choices) -> Section:
     ]
     words = Text("Positions are counted from 0. With choices in random order, accuracies are similar.")
     folded = f"All {len(table)} positions" if len(table) > MAX_POSITIONS else ""
-    return Section(
-        "Accuracy by position of the right choice", [words, Table(["", "true", "predicted", "accuracy"], table, folded)]
-    )
+    title = "Accuracy by position of the correct choice"
+    return Section(title, [words, Table(["", "true", "predicted", "accuracy"], table, folded)])
 
 
 def _mistakes(chosen: Choices) -> Section:

@@ -194,7 +194,7 @@ def _compared(metrics: dict[str, float]) -> Section:
         "Means over the queries. Of documents with equal scores, the less relevant count as ranked first. BM25 orders "
         "the same documents by the words that they share with the query."
     )
-    return Section("Compared with BM25", [words, Table(["", "model", "95% interval", "BM25"], table)])
+    return Section("Comparison with BM25", [words, Table(["", "model", "95% interval", "BM25"], table)])
 
 
 def _by_size(lists: RankedLists, baseline: RankedLists) -> Section:
@@ -211,17 +211,17 @@ def _by_size(lists: RankedLists, baseline: RankedLists) -> Section:
 
 
 def _worst(lists: RankedLists) -> Section:
-    quality = lists.metrics[MAIN]
+    quality, title = lists.metrics[MAIN], f"Queries with the lowest nDCG@{AT}"
     wrong = np.flatnonzero(quality < 1)
     worst = wrong[np.argsort(quality[wrong], kind="stable")][:MAX_ERRORS_SHOWN]
     if not len(worst):
-        return Section("Worst lists", [Text("Every list is in the best order.")])
+        return Section(title, [Text("Every list is in the best order.")])
     words = (
         f"{shown_count(len(worst), len(wrong))}, the lowest nDCG@{AT} first: the query, the top document and the most "
         "relevant document with their ranks. The file may lack a relevant document."
     )
     order = lists.ranks
-    return Section("Worst lists", [Text(words), Marked([line for row in worst for line in _marked(lists, order, row)])])
+    return Section(title, [Text(words), Marked([line for row in worst for line in _marked(lists, order, row)])])
 
 
 def _marked(lists: RankedLists, order: np.ndarray, number: int) -> Iterator[tuple[str, Sequence[Piece]]]:

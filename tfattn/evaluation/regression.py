@@ -108,18 +108,18 @@ def _against(true: np.ndarray, predicted: np.ndarray) -> Section:
         "dots on "
         "one side is predicted too high or too low."
     )
-    return Section("Predicted and true numbers", [Text(words), Panels(pictures)])
+    return Section("Predicted values and residuals", [Text(words), Panels(pictures)])
 
 
 def _sizes(true: np.ndarray, predicted: np.ndarray) -> Section:
     errors = np.abs(predicted - true)
     table = [[f"{fraction:.0%}", float(np.quantile(errors, fraction))] for fraction in QUANTILES]
-    return Section("Size of the errors", [Table(["of all rows", "are off by at most"], table)])
+    return Section("Quantiles of the absolute error", [Table(["quantile", "absolute error"], table)])
 
 
 def _largest(row_format: RowFormat, true: np.ndarray, predicted: np.ndarray) -> Section:
     largest = np.argsort(-np.abs(predicted - true), kind="stable")[:MAX_ERRORS_SHOWN]
-    numbers = {"true": true, "predicted": predicted, "off by": predicted - true}
+    numbers = {"true": true, "predicted": predicted, "error": predicted - true}
     columns = {name: [float(value) for value in values[largest]] for name, values in numbers.items()}
     return Section("Largest errors", [Text("The number in the file may be wrong."), row_format.table(largest, columns)])
 

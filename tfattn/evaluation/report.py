@@ -5,18 +5,22 @@ supports phones and dark mode. Reports are independent of tasks; each task provi
 """
 
 import base64
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tfattn import files
 from tfattn.drawing.colours import DARK, LIGHT
 from tfattn.drawing.svg import to_page_element
 from tfattn.evaluation.wording import number
+
+# A location such as reports.csv:12, or a path with several folders; the text is escaped already.
+_PATH = re.compile(r"(?<![^\s(,])[^\s,;&()]*(?:\.\w+:\d+|/[^\s,;&()]*/[^\s,;&()]+)")
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,7 @@ def render(report: Report) -> str:
         lstrip_blocks=True,
     )
     environment.filters["shown"] = _shown
+    environment.filters["with_paths"] = _with_paths
     return environment.get_template("report.html").render(report=report, light=LIGHT, dark=DARK)
 
 
@@ -214,6 +219,11 @@ def _shown(cell: str | int | float) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     return number(cell) if isinstance(cell, float) else cell
+
+
+def _with_paths(text: str) -> Markup:
+    """Escape a text, and mark paths and locations, which the page does not break."""
+    return Markup(_PATH.sub(r'<span class="path">\g<0></span>', str(escape(text))))
 
 
 def _is_number(cell: str | int | float) -> bool:

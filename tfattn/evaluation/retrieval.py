@@ -84,7 +84,7 @@ def report(task: Embedding, predictions: SplitPredictions) -> TaskReport:
         ),
         sections=[
             Section(
-                "Retrieval",
+                "Retrieval metrics",
                 [Table(columns, table), Picture("recall", svg(recall_curves(found, baseline)), "recall by rank")],
             ),
             *shorter_vectors({size: values[GAIN] for size, values in sizes.items()}, NAMES[GAIN]),
@@ -145,7 +145,7 @@ def _misses(found: Retrieval, rows: Sequence[dict[str, str]], queries: list[str]
     first_relevant = dict(reversed(found.relevant.tolist()))
     wrong = np.flatnonzero(found.scores[RANK] < 1)
     if not len(wrong):
-        return Section("Misses", [Text("The positive text is always the first.")])
+        return Section("Retrieval errors", [Text("The positive text is always the first.")])
     chosen = wrong[np.linspace(0, len(wrong) - 1, min(MAX_ERRORS_SHOWN, len(wrong))).astype(int)]
     lines: list[tuple[str, list[Piece]]] = []
     for number in chosen.tolist():
@@ -155,7 +155,7 @@ def _misses(found: Retrieval, rows: Sequence[dict[str, str]], queries: list[str]
         lines.append((rank, [Piece(documents[first_relevant[number]][:MAX_CHARACTERS], "missed")]))
         lines.append(("rank 1", [Piece(documents[found.ranked[number, 0]][:MAX_CHARACTERS], "wrong")]))
     words = f"{shown_count(len(chosen), len(wrong))}. Orange is the positive text, red the most similar text."
-    return Section("Misses", [Text(words), Marked(lines)])
+    return Section("Retrieval errors", [Text(words), Marked(lines)])
 
 
 def _lines(rows: Sequence[dict[str, str]], found: Retrieval) -> Iterator[dict[str, Any]]:

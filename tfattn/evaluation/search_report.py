@@ -87,7 +87,7 @@ def write(
         if importances
         else "There are too few finished trials to measure the importance of the settings."
     )
-    sections = [Section("Trials by number", [*pictures, Text(about)]), Section("All trials", [table])]
+    sections = [Section("Optimization history", [*pictures, Text(about)]), Section("All trials", [table])]
     title, subtitle = f"{config.values['name']}: search", f"{count(len(trials), 'trial')}, folder {folder.name}"
     write_report(Report(title, subtitle, headline, sections), folder)
     console.table("Best trials", table.columns, table.rows[:5])

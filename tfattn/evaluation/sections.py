@@ -36,7 +36,7 @@ def training(
         for number, figure in enumerate(plots.training_curves(history, baselines), start=1)
     ]
     return Section(
-        "Training",
+        "Training curves",
         [
             Text(f"{words} {hint}"),
             Panels(curves),

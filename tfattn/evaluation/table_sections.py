@@ -11,7 +11,7 @@ from tfattn.evaluation.permutation_importance import Importance
 from tfattn.evaluation.report import Headline, Panels, Picture, Section, Table, Text
 from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, LabelPredictions
 from tfattn.evaluation.wording import between, count, percent, percents, shown_count
-from tfattn.features import LABEL
+from tfattn.features import ID, LABEL
 from tfattn.tasks.operating_point import OperatingPoint
 
 ROW = "row"
@@ -147,7 +147,7 @@ def mistakes(predicted: PredictedTableRows, whole: Importance) -> Section:
     worst = wrong[np.argsort(of_truth, kind="stable")][:MAX_ERRORS_SHOWN]
     if not len(worst):
         return Section("Most confident errors", [Text("There are no errors.")])
-    identifiers = predicted.identifiers[:MAX_IDENTIFIERS]
+    identifiers = sorted(predicted.identifiers, key=lambda name: name != ID)[:MAX_IDENTIFIERS]
     most = "columns with the most attention" if predicted.attention is not None else "values of important columns"
     has_top_columns = predicted.attention is not None or len(whole.important)
     files = {predicted.rows[number][ROW].rpartition(":")[0] for number in worst}

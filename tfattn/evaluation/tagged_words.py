@@ -19,7 +19,7 @@ class TaggedText:
     """A tagged text.
 
     Args:
-        location: file and line.
+        row: the raw row.
         text: the text.
         words: start and end of each tagged unit, a word or a character.
         true: the tag of each unit, in IOB2.
@@ -27,7 +27,7 @@ class TaggedText:
         certainty: (L,) per character the score of the predicted label of its word; 0 outside of words.
     """
 
-    location: str
+    row: Mapping[str, str]
     text: str
     words: Sequence[tuple[int, int]]
     true: Sequence[str]
@@ -94,7 +94,7 @@ def _tagged(row: Mapping[str, str], predicted: Mapping[str, np.ndarray], entitie
     for start, end, label_id, scores in parts:
         certainty[start:end] = scores[label_id]
     return TaggedText(
-        location=row["row"],
+        row=row,
         text=row[TEXT],
         words=words_of(row[TEXT], true),
         true=true,

@@ -12,9 +12,10 @@ from tfattn.evaluation.evaluate import TaskReport
 from tfattn.evaluation.members import Spread
 from tfattn.evaluation.metrics import bootstrap_interval
 from tfattn.evaluation.report import Headline, Marked, Picture, Section, Table, Text, pieces
-from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN
+from tfattn.evaluation.row_predictions import MAX_ERRORS_SHOWN, ROW, location
 from tfattn.evaluation.tagged_words import TaggedText, tagged
 from tfattn.evaluation.wording import count, percent, percents
+from tfattn.features import ID
 from tfattn.tasks.label_metrics import LabelCounts
 from tfattn.trained.ensemble import TrainedEnsemble
 from tfattn.trained.predictions import SplitPredictions
@@ -162,7 +163,7 @@ def _kinds(texts: Sequence[TaggedText]) -> Section:
         "wrong": "spurious: no overlapping entity",
     }
     rows = [[description, found[kind]] for kind, description in words.items() if found[kind]]
-    return Section("Types of errors", [Table(["kind", "entities"], rows)] if rows else [Text("There are no errors.")])
+    return Section("Error types", [Table(["kind", "entities"], rows)] if rows else [Text("There are no errors.")])
 
 
 def _mistaken(text: TaggedText) -> Iterator[str]:
@@ -198,8 +199,8 @@ def _mistakes(texts: Sequence[TaggedText]) -> Section:
 
 def _lines_of(text: TaggedText) -> Iterator[tuple[str, Sequence[Any]]]:
     true, given = text.spans
-    number = text.location.rpartition(":")[2]
-    for words, spans, others, kind in ((f"{number}, file", true, given, "missed"), ("model", given, true, "wrong")):
+    sides = ((f"{location(text.row)}, file", true, given, "missed"), ("model", given, true, "wrong"))
+    for words, spans, others, kind in sides:
         marks = [(start, end, "right" if (start, end, label) in others else kind, label) for start, end, label in spans]
         shown = [mark for mark in marks if mark[1] <= MAX_CHARACTERS]
         yield words, pieces(text.text[:MAX_CHARACTERS], shown)
@@ -208,7 +209,7 @@ def _lines_of(text: TaggedText) -> Iterator[tuple[str, Sequence[Any]]]:
 def _lines(texts: Sequence[TaggedText]) -> Iterator[dict[str, Any]]:
     for text in texts:
         yield {
-            "row": text.location,
+            **{name: text.row[name] for name in (ROW, ID) if name in text.row},
             "text": text.text,
             "tags": list(text.true),
             "predicted": text.predicted,

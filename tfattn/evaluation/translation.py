@@ -140,7 +140,7 @@ def _samples(written: Written) -> Section:
     order = np.argsort(written.near, kind="stable")
     middle = order[np.linspace(0, len(order) - 1, min(SHOWN, len(order))).astype(int)]
     return Section(
-        "Samples",
+        "Sample translations",
         [
             Text("Evenly spaced samples, from the lowest chrF, which compares characters, to the highest."),
             _table(written, middle, folded=""),
@@ -174,7 +174,7 @@ def _by_length(written: Written) -> Section:
     title = "BLEU by length of the source"
     picture = plots.bars(bleu, title=title, notes=notes, ranked=False, percent=False)
     return Section(
-        "Quality by length",
+        "BLEU by source length",
         [
             Text("BLEU by source length; it is unreliable for few texts."),
             Picture("by_length", svg(picture), "BLEU by length"),

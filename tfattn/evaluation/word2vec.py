@@ -69,15 +69,15 @@ def _neighbors(vectors: WordVectors) -> Section:
         near = vectors.neighbors(vectors.words[rank], k=NEIGHBORS)
         found = ", ".join(f"{neighbor.word} {neighbor.score:.2f}" for neighbor in near)
         rows.append([vectors.words[rank], f"{vectors.counts[rank]:,}", found])
-    return Section("Nearest words, from frequent to rare", [Table(["word", "count", "nearest words (cosine)"], rows)])
+    return Section("Nearest neighbors by word frequency", [Table(["word", "count", "nearest words (cosine)"], rows)])
 
 
 def _map(vectors: WordVectors) -> Section:
     words = vectors.words[_first(vectors) :][:MAX_DRAWN]
     if len(words) < MIN_DRAWN:
-        return Section("Map of frequent words", [Text("There are too few words for a map.")])
+        return Section("Projection of frequent words", [Text("There are too few words for a map.")])
     picture = Picture("words", svg(word_map(vectors, words)), "map of frequent words")
-    return Section("Map of frequent words", [picture])
+    return Section("Projection of frequent words", [picture])
 
 
 def _first(vectors: WordVectors) -> int:

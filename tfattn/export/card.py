@@ -1,4 +1,4 @@
-"""The model card of an export, card.json, which the page of the built-in server shows.
+"""The facts about an export, card.json, for the page of the built-in server and for the model card README.md.
 
 exported        time of the export, ISO 8601, UTC
 inputs          input name to `ServableModel.metadata` of the input and `column`, its column in the source files; in the
@@ -11,8 +11,12 @@ temperature     the temperature of the scores, if they are calibrated
 coverage        the requested coverage of prediction sets or intervals, if there are any
 metrics         results of the evaluation, by the names of metrics.json
 measured_on     the evaluated split, such as "test"
-pretrained      the pretrained weights of the model, by key: `from` (address with its revision, or folder), `license`
-                and `sha256` of each file; {} without
+trained_baseline  the comparison with a trained baseline, by the names of metrics.json; {} without
+warnings        the warnings of the report, a sentence each
+data            `rows`, the number of rows of each split, and `sources`, `path` and `sha256` by key of the data section;
+                {} without
+pretrained      the pretrained weights of the model, by key: `from` (address with its revision, or folder), `license`,
+                `language` and `sha256` of each file; {} without
 litert          the comparison of each LiteRT file with the trained model, by precision; {} without
 """
 
@@ -43,6 +47,8 @@ def write(
     columns: Mapping[str, Columns],
     metrics: Mapping[str, float],
     measured_on: str,
+    warnings: Sequence[str] = (),
+    data: Mapping[str, Any] | None = None,
     origins: Mapping[str, Mapping[str, Any]] | None = None,
     litert: Mapping[str, Any] | None = None,
 ) -> None:
@@ -55,6 +61,8 @@ def write(
         columns: input name to column; inputs of several columns get no `column` in the card.
         metrics: results of the evaluation; the card has `served.headline_metrics` and their confidence intervals.
         measured_on: the evaluated split.
+        warnings: the warnings of the report.
+        data: the rows of each split, and the sources.
         origins: the source of the pretrained weights, by key; see `Pretrained.origin`.
         litert: the comparisons of LiteRT files, by precision; see `litert_files.write`.
     """
@@ -73,6 +81,9 @@ def write(
             if name in metrics
         },
         "measured_on": measured_on,
+        "trained_baseline": {name: value for name, value in metrics.items() if "trained_baseline" in name},
+        "warnings": list(warnings),
+        "data": dict(data or {}),
         "pretrained": dict(origins or {}),
         "litert": dict(litert or {}),
     }

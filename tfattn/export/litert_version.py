@@ -10,6 +10,7 @@ from tfattn.export.litert_decoder import write_decoder
 from tfattn.export.section import Export
 from tfattn.preprocessing.language import Language
 from tfattn.tasks.language_modeling import LanguageModeling
+from tfattn.trained import model_card
 
 EXTRA = Path("assets.extra")
 CARD, PARITY, CONFIG = EXTRA / "card.json", EXTRA / "parity.json", EXTRA / "config.yaml"
@@ -52,4 +53,6 @@ def export_version(
             (temporary / CONFIG).write_text(config, encoding="utf-8")
             files.write_json(temporary / PARITY, {"litert": report})
             files.write_json(temporary / CARD, {"litert": report, "pretrained": dict(origins)})
+            summary = "A LiteRT file with its tokenizer, without a SavedModel."
+            files.write_text(temporary / model_card.CARD, model_card.text(temporary, summary=summary))
     return target

@@ -21,6 +21,7 @@ from tfattn.export.section import Export
 from tfattn.export.servable_model import ServableModel
 from tfattn.formats.training_file import TrainingFile
 from tfattn.graphs import operations
+from tfattn.trained import model_card
 
 
 class VersionManifest(files.Manifest):
@@ -43,6 +44,8 @@ def export(
     statistics: InputStatistics | None = None,
     metrics: Mapping[str, float] | None = None,
     measured_on: str = "",
+    warnings: Sequence[str] = (),
+    data: Mapping[str, Any] | None = None,
     made_of: str = "",
     measure: Metrics | None = None,
 ) -> Path:
@@ -54,9 +57,10 @@ def export(
                         litert/*.tflite              LiteRT files, see `litert_files.write`
                         operations.txt               all operations of the graph
                         config.yaml, source.json     the configuration of the pipeline; how the source file was read
-                        card.json                    the model card
+                        card.json                    inputs, outputs, examples, metrics and data
                         statistics.json              the inputs and targets of the training rows
                         weights.json                 the names of the weights, for models initialized from them
+        README.md       the model card, in the format of the Hugging Face hub
         manifest.json   size and SHA-256 of each file
 
     A version is written to a temporary folder, verified there, and renamed, so that servers never see a partial version
@@ -75,6 +79,8 @@ def export(
         statistics: of the training rows, so that new rows can be compared with them.
         metrics: results of the evaluation, by the names of metrics.json.
         measured_on: the evaluated split.
+        warnings: the warnings of the report.
+        data: the rows of each split, and the sources; see `card`.
         made_of: the identity of the weights and settings; `find_export` searches for it.
         measure: returns the metrics of predictions of the rows, for the gate of LiteRT files.
 
@@ -123,6 +129,8 @@ def export(
                 columns=trained_on.columns,
                 metrics=metrics or {},
                 measured_on=measured_on,
+                warnings=warnings,
+                data=data,
                 origins=origins,
                 litert=litert,
             )
@@ -130,6 +138,7 @@ def export(
             with console.step("checking the export in a fresh process"):
                 report = _check(served, temporary, section, rows, expected)
             files.write_json(extra / "parity.json", {**report, **({"litert": litert} if litert else {})})
+            files.write_text(temporary / model_card.CARD, model_card.text(temporary))
         _finish(target, section)
     return target
 

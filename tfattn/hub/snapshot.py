@@ -9,7 +9,8 @@ from tfattn.hub.addresses import Address
 
 README = "README.md"
 MAX_HEADER = 1 << 16  # of a README.md, in characters
-_LICENSE = re.compile(r"\A---\n(?:(?!---$).*\n)*?license: *(?P<license>[\w.'\"+-]+) *$", flags=re.MULTILINE)
+# A field of the header of a README.md with a single value.
+_FIELD = r"\A---\n(?:(?!---$).*\n)*?{}: *(?P<value>[\w.'\"+-]+) *$"
 
 
 class Snapshot(ABC):
@@ -42,12 +43,20 @@ class Snapshot(ABC):
     @property
     def license(self) -> str | None:
         """The license that README.md states in its header; None if there is none."""
+        return self._field("license")
+
+    @property
+    def language(self) -> str | None:
+        """The language that README.md states in its header; None if it states none, or several."""
+        return self._field("language")
+
+    def _field(self, name: str) -> str | None:
         readme = self.folder / README
         if not readme.is_file():
             return None
         with readme.open(encoding="utf-8", errors="replace") as file:
-            match = _LICENSE.search(file.read(MAX_HEADER))
-        return match["license"].strip("'\"") if match else None
+            match = re.search(_FIELD.format(name), file.read(MAX_HEADER), flags=re.MULTILINE)
+        return match["value"].strip("'\"") if match else None
 
     @property
     def folder(self) -> Path:

@@ -1,12 +1,9 @@
 """Uploads of a folder to a repository of the Hugging Face hub."""
 
 import contextlib
-import io
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tfattn import console, files
 from tfattn.errors import ConfigError, HubError
@@ -14,11 +11,8 @@ from tfattn.hub.addresses import HubAddress, is_address, parse
 from tfattn.hub.failures import hub_failures
 from tfattn.hub.hugging_face import LIBRARY, import_client
 
-README = "README.md"
-CARD, CONFIG = Path("assets.extra/card.json"), Path("assets.extra/config.yaml")  # of an export
 # Hidden files are locks and leftovers; tokens are often kept in them, too.
 NEVER_UPLOADED = (".*", "**/.*", "*.lock", "*.log")
-MAX_README_BYTES = 1 << 20
 
 
 def push(folder: Path, address: str, *, private: bool = False, message: str = "Upload a tfattn model") -> HubAddress:
@@ -67,50 +61,7 @@ def push(folder: Path, address: str, *, private: bool = False, message: str = "U
                 commit_message=message,
                 ignore_patterns=list(NEVER_UPLOADED),
             )
-            commit = done.oid
-            if not (folder / README).is_file() and (folder / CARD).is_file():
-                path = f"{target.path}/{README}" if target.path else README
-                commit = api.upload_file(
-                    path_or_fileobj=io.BytesIO(describe_export(folder, target).encode()),
-                    path_in_repo=path,
-                    repo_id=target.repository,
-                    revision=target.revision,
-                    commit_message="Describe the model",
-                ).oid
-    return replace(target, revision=commit)
-
-
-def describe_export(folder: Path, target: HubAddress) -> str:
-    """Return the README.md of an export: its inputs, its metrics, its origin, and how to serve it."""
-    card: dict[str, Any] = files.read_json(folder / CARD, dict[str, Any])
-    metrics = [f"| {name} | {value:.4g} |" for name, value in card.get("metrics", {}).items()]
-    inputs = [f"| `{name}` | {_kind(properties)} |" for name, properties in card.get("inputs", {}).items()]
-    origins = [
-        f"- `{origin['from']}`" + (f", license {origin['license']}" if origin.get("license") else "")
-        for origin in card.get("pretrained", {}).values()
-    ]
-    parts = [
-        "---\nlibrary_name: tfattn\ntags:\n- tensorflow\n- saved-model\n---",
-        f"# {target.name}",
-        "A TensorFlow SavedModel for TensorFlow Serving, exported by tfattn. Its preprocessing is a part of the graph.",
-        _table("Inputs", "| input | properties |", inputs),
-        _table(f"Metrics on the {card.get('measured_on') or 'evaluated'} rows", "| metric | value |", metrics),
-        "\n".join(["## Pretrained weights", "", *origins]) if origins else "",
-        "## Use\n\n```sh\n"
-        f"hf download {target.repository} --local-dir saved_models/{target.name}/1\n"
-        f"tfattn predict {target.name} --input rows.csv\n```",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _table(title: str, header: str, rows: list[str]) -> str:
-    if not rows:
-        return ""
-    return "\n".join([f"## {title}", "", header, "|" + " --- |" * (header.count("|") - 1), *rows])
-
-
-def _kind(properties: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in properties.items())
+    return replace(target, revision=done.oid)
 
 
 def _check_readable(folder: Path) -> None:

@@ -112,9 +112,10 @@ class Pretrained(ABC):
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The source of the weights for the card of an export: address or folder, license, SHA-256 of the files."""
-        license = None if self.snapshot is None else self.snapshot.license
-        return {"from": self.address or str(self.path), "license": license, "sha256": self.digests}
+        """The source of the weights for the card of an export: address or folder, license, language, SHA-256."""
+        snapshot = self.snapshot
+        stated = {name: snapshot and getattr(snapshot, name) for name in ("license", "language")}
+        return {"from": self.address or str(self.path), **stated, "sha256": self.digests}
 
     def fetch_weights(self) -> None:
         """Download the weights of a model on a hub, if they are not in the cache; see `hub.Snapshot`."""

@@ -76,7 +76,7 @@ def compute_fingerprints(config: Config, data: Data) -> Fingerprints:
         for_training[ADAPTER] = published.fingerprint()
         origins[ADAPTER] = {**published.origin, "from": source}
     for path, kind, name in _parts(config, SectionMark(config.section), ()):
-        if fingerprint := code_fingerprint(kind, name):
+        if path[0] != "tracker" and (fingerprint := code_fingerprint(kind, name)):
             (for_data if path[0] == "data" else for_training)["plugin " + ".".join(path)] = fingerprint
     return Fingerprints(for_data, for_training, origins)
 

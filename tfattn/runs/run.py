@@ -13,6 +13,7 @@ from tfattn.runs.ensemble import member_configs
 from tfattn.runs.identity import Fingerprints
 from tfattn.runs.member import Member
 from tfattn.runs.stage_log import StageLog
+from tfattn.runs.tracking import RunTracking
 from tfattn.training.runtime import Runtime
 
 if TYPE_CHECKING:  # takes half a second to import
@@ -36,6 +37,7 @@ class Run:
         stage_log: the log of all stages but training, which is in the log of each member.
         members: the models. A single model has its files in the run's folder.
         export: the folder of the exported model; None until the export stage has been run.
+        tracking: the tracking by the program of the section `tracker`.
 
     Example:
         >>> run = tfattn.run("pipelines/factory_reports.yaml")
@@ -60,6 +62,7 @@ class Run:
             log = self._stage_log(self.folder / "members" / id, member, id) if len(configs) > 1 else self.stage_log
             prepared = root / "prepared" / identity.data_id(member, fingerprints)
             self.members.append(Member(member, prepared=prepared, stage_log=log))
+        self.tracking = RunTracking(self)
 
     @property
     def datasets(self) -> list[Member]:

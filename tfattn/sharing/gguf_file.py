@@ -12,8 +12,9 @@ from tfattn.errors import CheckpointError, ExportError, listed
 from tfattn.pretrained.gguf_architectures import ARCHITECTURES, GgufArchitecture
 from tfattn.pretrained.gguf_decoder import SUFFIX
 from tfattn.pretrained.gguf_header import import_gguf
-from tfattn.sharing import counterparts, gguf_metadata, llama_cpp, model_card
+from tfattn.sharing import counterparts, gguf_metadata, llama_cpp
 from tfattn.sharing.trained_export import TrainedExport
+from tfattn.trained import model_card
 
 Precision = Literal["float32", "float16", "bfloat16", "q8_0"]
 # The names of the package gguf for the types of matrices, and the numbers that llama.cpp gives to such files.
@@ -88,9 +89,8 @@ def write(export: TrainedExport, folder: Path, *, precision: Precision = "float1
     _check(path, export, allowed={"tied"} if name in _WITH_OUTPUT else set())
     compared = llama_cpp.check(path, export, precision)
     card = model_card.text(
-        export,
+        export.folder,
         library="gguf",
-        pipeline="text-generation",
         summary=f"The architecture `{name}` of llama.cpp, in {precision}.",
         use=f"```sh\nllama-cli -m {path.name}\n```",
         differences=["Names of special tokens in a prompt may be special tokens here."],

@@ -37,7 +37,6 @@ class Head:
 
     Args:
         suffix: the name of the class without the architecture, such as ForSequenceClassification.
-        pipeline: the task of `transformers.pipeline` and of the model card; "" for none.
         settings: its content of config.json.
         tensors: its tensors, as in the file.
         values: the weights that the tables of the architecture name, by path.
@@ -46,7 +45,6 @@ class Head:
     """
 
     suffix: str
-    pipeline: str
     settings: dict[str, Any] = field(default_factory=dict)
     tensors: dict[str, np.ndarray] = field(default_factory=dict)
     values: Values = field(default_factory=dict)
@@ -91,7 +89,6 @@ def encoder_alone(export: TrainedExport) -> Head:
     """Return no head: the vectors of tokens of the model below the task."""
     return Head(
         "",
-        "feature-extraction",
         values=_model_values(export),
         output=("last_hidden_state",),
         logits=lambda outputs: outputs[SEQUENCE_OUTPUT],
@@ -143,32 +140,29 @@ def _of_rows(
     values = values or export.values
     if architecture.preprocessor == "images":
         tensors = linear("classifier", values[KERNEL], values[BIAS])
-        return Head(
-            "ForImageClassification", "image-classification", settings, tensors, _model_values(export), **options
-        )
+        return Head("ForImageClassification", settings, tensors, _model_values(export), **options)
     found = row_head(export, architecture, suffix, values[KERNEL], values[BIAS])
-    pipeline = "text-classification" if settings else ""
-    return Head(suffix, pipeline, settings | found.settings, found.tensors, _without_pooler(export), **options)
+    return Head(suffix, settings | found.settings, found.tensors, _without_pooler(export), **options)
 
 
 def _token_classification(export: TrainedExport, architecture: Architecture) -> Head:
     _check_tokens(export, architecture)
     names = ["O", *(f"{side}-{label}" for label in export.labels for side in "BI")]
     tensors = linear("classifier", export.values[KERNEL], export.values[BIAS])
-    return Head("ForTokenClassification", "token-classification", _labels(names), tensors, _without_pooler(export))
+    return Head("ForTokenClassification", _labels(names), tensors, _without_pooler(export))
 
 
 def _question_answering(export: TrainedExport, architecture: Architecture) -> Head:
     _check_tokens(export, architecture)
     tensors = linear("qa_outputs", export.values[KERNEL], export.values[BIAS])
     outputs = ("start_logits", "end_logits")
-    return Head("ForQuestionAnswering", "question-answering", {}, tensors, _without_pooler(export), outputs)
+    return Head("ForQuestionAnswering", {}, tensors, _without_pooler(export), outputs)
 
 
 def _masked_lm(export: TrainedExport, architecture: Architecture) -> Head:
     heads = {path: value for path, value in export.values.items() if path.startswith("masked_lm_head/")}
     values = _without_pooler(export) | heads
-    return Head("ForMaskedLM", "fill-mask", values=values, logits=lambda outputs: outputs[MASKED_LM_LOGITS])
+    return Head("ForMaskedLM", values=values, logits=lambda outputs: outputs[MASKED_LM_LOGITS])
 
 
 def _pretraining(export: TrainedExport, architecture: Architecture) -> Head:
@@ -176,7 +170,6 @@ def _pretraining(export: TrainedExport, architecture: Architecture) -> Head:
         return _masked_lm(export, architecture)
     return Head(
         "ForPreTraining",
-        "fill-mask",
         values=export.values,
         output=("prediction_logits",),
         logits=lambda outputs: outputs[MASKED_LM_LOGITS],
@@ -184,11 +177,11 @@ def _pretraining(export: TrainedExport, architecture: Architecture) -> Head:
 
 
 def _causal_lm(export: TrainedExport, architecture: Architecture) -> Head:
-    return Head("ForCausalLM", "text-generation", values=_model_values(export))
+    return Head("ForCausalLM", values=_model_values(export))
 
 
 def _translation(export: TrainedExport, architecture: Architecture) -> Head:
-    return Head("ForSeq2SeqLM", "translation", values=_model_values(export))
+    return Head("ForSeq2SeqLM", values=_model_values(export))
 
 
 _HEADS: dict[str, Callable[[TrainedExport, Architecture], Head]] = {

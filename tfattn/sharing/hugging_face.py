@@ -7,16 +7,18 @@ from typing import Any
 from safetensors.numpy import save_file
 
 from tfattn import console, files
+from tfattn.formats.markdown import code, fence
 from tfattn.preprocessing.images import Images
 from tfattn.pretrained.hugging_face import CONFIG
 from tfattn.pretrained.hugging_face_vit import PIXELS
 from tfattn.pretrained.tensor_files import SAFETENSORS
-from tfattn.sharing import counterparts, model_card, parity, read_back
+from tfattn.sharing import counterparts, parity, read_back
 from tfattn.sharing.counterparts import Counterpart
 from tfattn.sharing.heads import Head, encoder_alone, head_of
 from tfattn.sharing.probes import probe
 from tfattn.sharing.tokenizer_files import chat_template, tokenizer_files
 from tfattn.sharing.trained_export import TrainedExport
+from tfattn.trained import model_card
 
 GENERATION = "generation_config.json"
 BILINEAR = 2  # of Pillow, whose filters are antialiased as those of the preprocessing
@@ -75,9 +77,9 @@ def write(export: TrainedExport, folder: Path, *, encoder_only: bool = False) ->
             read_back.check_ids(folder, inputs)
     compared = parity.check(folder, task, head, inputs)
     card = model_card.text(
-        export,
+        export.folder,
         library="transformers",
-        pipeline=head.pipeline,
+        pipeline="feature-extraction" if encoder_only else None,
         summary=f"{head.class_name(found.architecture)} of transformers.",
         use=_use(export, head, reads_images),
         differences=differences(export),
@@ -94,7 +96,7 @@ def differences(export: TrainedExport) -> list[str]:
         found.append("The SavedModel reads long texts in windows; the tokenizer here cuts them.")
     if export.card.get("threshold") is not None:
         label = export.card.get("positive")
-        which = f"`{label}`" if label else "a label"
+        which = code(label) if label else "a label"
         found.append(f"The SavedModel predicts {which} from a score of {export.card['threshold']:.6g} on.")
     if export.card.get("temperature") is not None:
         found.append(f"The SavedModel divides logits by a temperature of {export.card['temperature']:.6g}.")
@@ -171,7 +173,7 @@ def _use(export: TrainedExport, head: Head, reads_images: bool) -> str:
         f'reader = {reader}.from_pretrained("{export.name}")',
         f'model = {head.auto_class}.from_pretrained("{export.name}")',
     ]
-    return "```python\n" + "\n".join(lines) + "\n```"
+    return fence("\n".join(lines), "python")
 
 
 def _resizing(images: Images) -> dict[str, Any]:

@@ -11,19 +11,19 @@ from tfattn import files, registry
 from tfattn.config.arguments import REQUIRED
 from tfattn.config.constructors import constructor
 from tfattn.errors import CheckpointError
-from tfattn.formats.training_file import TrainingFile
 from tfattn.preprocessing.preprocessor import Preprocessor
 from tfattn.pretrained.contract import RANDOM_STATE, read_json
 from tfattn.pretrained.own_export import OwnExport
+from tfattn.trained.export_files import EXTRA, ExportFiles
 
 if TYPE_CHECKING:  # only the parity check builds the model
     from tfattn.tasks.task import Task
 
-ASSETS, EXTRA = "assets", "assets.extra"
+ASSETS = "assets"
 EXPORT_AGAIN = "Export the model again: tfattn export PIPELINE --force."
 
 
-class TrainedExport:
+class TrainedExport(ExportFiles):
     """An export of a single model, read without running its SavedModel.
 
     Args:
@@ -37,14 +37,8 @@ class TrainedExport:
 
     def __init__(self, folder: Path):
         self.weights = OwnExport(folder)
-        self.folder = self.weights.folder
-        self.config: dict[str, Any] = self.weights.config
-        self.task: str = self.config["task"]["name"]
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self.config["name"]
+        super().__init__(self.weights.folder)
+        self.config = self.weights.config
 
     @property
     def model(self) -> str:
@@ -90,31 +84,9 @@ class TrainedExport:
         return preprocessor
 
     @cached_property
-    def targets(self) -> dict[str, Any]:
-        """The facts about the training targets; see `Target.facts`."""
-        return self.statistics.get("targets", {})
-
-    @cached_property
     def examples(self) -> dict[str, Any]:
         """The facts about the examples; see `Examples.facts`."""
         return registry.find("examples", self.task)(**self.config["data"].get("examples", {})).facts
-
-    @cached_property
-    def statistics(self) -> dict[str, Any]:
-        """The statistics of the training rows; empty if the export has none."""
-        path = self.folder / EXTRA / "statistics.json"
-        return read_json(path) if path.is_file() else {}
-
-    @cached_property
-    def card(self) -> dict[str, Any]:
-        """The card of the export; empty if the export has none."""
-        path = self.folder / EXTRA / "card.json"
-        return read_json(path) if path.is_file() else {}
-
-    @property
-    def trained_on(self) -> TrainingFile:
-        """The columns of the training file."""
-        return self.weights.trained_on
 
     @property
     def labels(self) -> list[str]:

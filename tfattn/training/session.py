@@ -7,6 +7,7 @@ contain the complete state: a run that was killed at any moment resumes with the
 import math
 import resource
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,16 +131,18 @@ class Session:
         )
         self.batches: Any = None  # the remaining batches of the current epoch
 
-    def run(self) -> list[dict[str, Any]]:
-        """Train to the end and return the history."""
+    def run(self, on_validation: Callable[[list[dict[str, Any]]], None]) -> list[dict[str, Any]]:
+        """Train to the end and return the history; `on_validation` is called with the history so far."""
         with Interruption() as interruption, self.runtime.report_lost_workers():
             self.saved.checkpoints.save_frozen(frozen(self.task))
             self.position = self.saved.resume(self.total_steps)
             with self._display() as display:
+                on_validation(self.position.history)
                 while not self.position.finished:
                     while not self._validation_is_due():
                         self._take_steps(display, interruption)
                     self._validate(display)
+                    on_validation(self.position.history)
                     self._show_outcome()
             self.runtime.agree(self.position.counters.step)  # workers wait until the chief has written
         load_weights(self.task, self.saved.checkpoints.folder)

@@ -1,5 +1,6 @@
 """The trainer: trains a task with the settings of the `training:` section."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ class Trainer(TrainingSettings):
         runtime: Runtime,
         seed: int,
         fingerprint: str = "",
+        on_validation: Callable[[list[dict[str, Any]]], None] | None = None,
     ) -> list[dict[str, Any]]:
         """Train from the last checkpoint in `folder`, or from the start, and restore the best weights of the task.
 
@@ -44,6 +46,7 @@ class Trainer(TrainingSettings):
             runtime: a started runtime.
             seed: the seed of dropout.
             fingerprint: identifies the run's data and settings; a checkpoint with another fingerprint is refused.
+            on_validation: is called with the history at the start and after each validation.
 
         Returns:
             the history, a dictionary per validation: epoch (from 1), step, the training loss since the last validation
@@ -65,4 +68,4 @@ class Trainer(TrainingSettings):
                 remedy="Set `split.validation`, or remove early_stopping.",
             )
         session = Session(self, task, train, validation, Path(folder), runtime, seed=seed, fingerprint=fingerprint)
-        return session.run()
+        return session.run(on_validation or (lambda history: None))

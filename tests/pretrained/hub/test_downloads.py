@@ -105,7 +105,7 @@ def test_digests_are_of_all_files_that_are_read(server, client):
     server.add("me/tiny", bert_files(SMALL))
     weights = pretrained.open("hf://me/tiny")
     assert set(weights.digests) == {"README.md", "config.json", "model.safetensors", "vocab.txt"}
-    assert weights.origin["license"] == "apache-2.0"
+    assert (weights.origin["license"], weights.origin["language"]) == ("apache-2.0", "en")
     assert weights.origin["from"] == f"hf://me/tiny@{server.repositories['me/tiny'].branches['main']}"
 
 

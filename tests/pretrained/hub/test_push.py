@@ -15,18 +15,11 @@ TENSORS = {"x": np.arange(5000, dtype="float32")}
 def export(tmp_path):
     """A version of an export, as far as an upload reads it."""
     version = tmp_path / "saved_models/reports/7"
-    card = {
-        "inputs": {"text": {"kind": "text", "column": "Description"}},
-        "metrics": {"accuracy": 0.93125},
-        "measured_on": "test",
-        "pretrained": {"pretrained": {"from": "hf://a/b@123", "license": "mit", "sha256": {}}},
-    }
     with files.atomic_folder(version, model="reports", made_of="") as folder:
         (folder / "variables").mkdir()
         (folder / "saved_model.pb").write_bytes(b"graph")
         (folder / "variables/variables.index").write_bytes(b"index")
-        (folder / "assets.extra").mkdir()
-        files.write_json(folder / "assets.extra/card.json", card)
+        files.write_text(folder / "README.md", "# reports\n")
     return version
 
 
@@ -40,7 +33,7 @@ def content(server, name: str) -> dict[str, bytes]:
     return repository.commits[repository.branches["main"]]
 
 
-def test_an_export_is_uploaded_with_a_readme(server, writer, export, command, monkeypatch):
+def test_an_export_is_uploaded_with_its_model_card(server, writer, export, command, monkeypatch):
     monkeypatch.chdir(export.parents[2])
     answer = command("push", "reports", "hf://me/reports", "--private")
     assert answer.status == 0, answer.errors
@@ -48,11 +41,8 @@ def test_an_export_is_uploaded_with_a_readme(server, writer, export, command, mo
     assert answer.output == f"hf://me/reports@{repository.branches['main']}\n"
     assert repository.private
     uploaded = content(server, "me/reports")
-    expected = {str(path.relative_to(export)) for path in export.rglob("*") if path.is_file()} | {"README.md"}
-    assert set(uploaded) == expected
-    readme = uploaded["README.md"].decode()
-    for part in ("# reports", "| accuracy | 0.9313 |", "Metrics on the test rows", "`hf://a/b@123`, license mit"):
-        assert part in readme
+    assert set(uploaded) == {str(path.relative_to(export)) for path in export.rglob("*") if path.is_file()}
+    assert uploaded["README.md"] == b"# reports\n"
 
 
 def test_a_folder_is_uploaded_and_read_back(server, writer, tmp_path, fresh):

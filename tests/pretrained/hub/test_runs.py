@@ -80,6 +80,8 @@ def test_an_export_names_its_origin(project, command):
     commit = project.branches["main"]
     content = project.commits[commit]
     assert (origin["from"], origin["license"]) == (f"hf://me/tiny@{commit}", "apache-2.0")
+    readme = (version / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("---\nlicense: apache-2.0\nlanguage: en\nbase_model: me/tiny\n")
     assert set(origin["sha256"]) == {"README.md", "config.json", "model.safetensors", "vocab.txt"}
     (version.parent / "weights").write_bytes(content["model.safetensors"])
     assert origin["sha256"]["model.safetensors"] == files.sha256(version.parent / "weights")

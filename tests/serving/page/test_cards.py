@@ -1,10 +1,12 @@
 """The page with a model card: drop-downs, examples, names, dates, metrics and warnings."""
 
 import json
+import subprocess
 
 import pytest
 
-from tests.serving.page.served import LEAVES, PLANS, STAYS, TAGS
+from tests.serving.page.served import CUSTOMERS_CARD, ENDINGS, LEAVES, PLANS, SHADES, STAYS, TAGS, WHITE
+from tfattn.trained import request_examples
 
 CONTROL = 2
 NO_VALUE = "(no value)"
@@ -48,6 +50,62 @@ def test_examples_fill_in_every_field_one_after_the_other(customers):
     customers.click("#example")
     filled = customers.run("[...document.querySelectorAll('#inputs :is(input, select)')].map((one) => one.value)")
     assert filled == ["", f"{len(PLANS)}"], "neither has a value"
+
+
+def answered(line: str) -> dict:
+    """Run a command in a shell, and return the prediction that it prints."""
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True, timeout=20)
+    (found,) = json.loads(done.stdout)["predictions"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("customers", {"label": STAYS}),
+        ("greetings", {"text": "שלום عالم"}),
+        ("prices", {"prediction": 2 / 3}),
+        ("endings", {"choice": ENDINGS[1]}),
+    ],
+)
+def test_the_command_of_an_example_asks_the_model(name, expected, request):
+    page = request.getfixturevalue(name)
+    assert page.text("#command-title") == "An example from a shell"
+    found = answered(page.text("#curl"))
+    found = {"prediction": found} if not isinstance(found, dict) else found
+    for output, value in expected.items():
+        assert found[output] == (pytest.approx(value) if isinstance(value, float) else value)
+
+
+def test_the_command_of_an_image_reads_a_file(images, tmp_path):
+    (tmp_path / "image.png").write_bytes(WHITE)
+    done = subprocess.run(
+        ["sh", "-c", images.text("#curl")], capture_output=True, text=True, check=True, timeout=20, cwd=tmp_path
+    )
+    assert json.loads(done.stdout)["predictions"][0]["label"] == SHADES[1]
+
+
+def test_the_command_of_a_card_asks_the_model(server):
+    line = request_examples.curl("customers", CUSTOMERS_CARD["examples"][0])
+    assert answered(line.replace(request_examples.SERVER, server))["label"] == STAYS
+
+
+def test_hostile_labels_in_the_answer_stay_text(customers):
+    customers.type("7")
+    customers.choose("#input-1", PLANS[2])
+    sent(customers)
+    assert customers.text("#label") == LEAVES
+    assert bars(customers, "#scores")[0] == (LEAVES, "0.750")
+    assert customers.run("document.querySelectorAll('main :is(b, i, img, script)').length") == 0
+    assert customers.run("document.title") == "tfattn"
+    script = """import('./answer.js').then(({ showAnswer }) => showAnswer(
+        { label: WORD, note: [WORD], truncated: true }, [[WORD, 0.5]], null, { text: WORD, milliseconds: 1 }))"""
+    for word in ("</td><script>document.title=1</script>", "| x", "```", "---", "<img src=x onerror=document.title=1>"):
+        customers.run(script.replace("WORD", json.dumps(word)))
+        assert (customers.text("#label"), bars(customers, "#scores")) == (word, [(word, "0.500")])
+        assert customers.run("document.querySelector('#raw').textContent") == word
+        assert customers.run("document.querySelectorAll('main :is(b, i, img, script)').length") == 0
+    assert customers.run("document.title") == "tfattn"
 
 
 def test_every_number_has_a_name(customers):

@@ -18,8 +18,8 @@ export async function writingOf(name, number) {
 }
 
 /**
- * Creates a chat with a model; returns its controls and actions. `offer` is called with the whole text after each answer,
- * and with null for an empty chat.
+ * Creates a chat with a model; returns its controls, actions and requests. `offer` is called with the whole text after
+ * each answer, and with null for an empty chat.
  */
 export function chatWith(model, { chat_template: template, defaults, context }, offer) {
   const isChat = template !== null;
@@ -134,7 +134,7 @@ export function chatWith(model, { chat_template: template, defaults, context }, 
     part("messages").hidden = part("anew").hidden = !part("messages").children.length;
   }
 
-  return { control, field, say, anew, isBlank: () => isChat && control.value.trim() === "" };
+  return { control, field, say, anew, request, isBlank: () => isChat && control.value.trim() === "" };
 }
 
 function message(role, text) {

@@ -122,6 +122,17 @@ const object = (entries) => `{${entries.map(([name, json]) => `${JSON.stringify(
 /** Returns the typed row as a JSON object. */
 export const rowOf = (fields) => object(fields.map(({ name, json }) => [name, json()]));
 
+/** Returns the fields with the values of an example of the card in place of the typed values. */
+export function withExample(fields, example, card) {
+  return fields.map((field) => {
+    const value = example[field.name] ?? null;
+    const { kind, no_value: none } = card.inputs[field.name] ?? {};
+    const missing = kind === "number" ? "NaN" : JSON.stringify(none ?? "");
+    const file = field.file && (() => ({ name: "image.png", data: value.b64 }));
+    return { ...field, file, json: () => (value === null ? missing : JSON.stringify(value)) };
+  });
+}
+
 /** Returns a predict request for the typed row: by rows if all inputs and outputs have rows. */
 export function requestOf(fields, byRows, signature) {
   const named = signature ? `"signature_name": "${signature}", ` : "";

@@ -4,7 +4,7 @@ import { named, showAnswer } from "./answer.js";
 import { isDoubtful, line, quality } from "./card.js";
 import { chatWith, writingOf } from "./chat.js";
 import { element, part, show } from "./elements.js";
-import { fieldsOf, hasRows, hint, requestOf, rowOf } from "./form.js";
+import { fieldsOf, hasRows, hint, requestOf, rowOf, withExample } from "./form.js";
 import { ALL_MASKS } from "./masks.js";
 import { ask, begin, hasToken, useToken } from "./server.js";
 import { hideViews, offerViews } from "./offered_views.js";
@@ -77,7 +77,7 @@ async function showForm(name, version, number, card) {
   const writing = number === undefined ? null : await writingOf(name, number);
   const path = `v1/models/${encodeURIComponent(name)}${version}`;
   const signatures = (await ask(`${path}/metadata`)).value.metadata.signature_def.signature_def;
-  if (writing) return showChat(`${name}${decodeURIComponent(version)}`, writing, `${path}:predict`, signatures);
+  if (writing) return showChat(`${name}${decodeURIComponent(version)}`, writing, `${path}:predict`, signatures, card);
   if (!signatures.serving_default) throw new Error(`${name} has no signature serving_default.`);
   const { inputs, outputs } = signatures.serving_default;
   const byRows = [...Object.values(inputs), ...Object.values(outputs)].every(hasRows);
@@ -87,10 +87,11 @@ async function showForm(name, version, number, card) {
   part("hint").textContent = hint(fields);
   part("example").hidden = !card?.examples.length;
   examplesShown = 0;
+  if (card?.examples.length) showCommand(...requestFor(withExample(fields, card.examples[0], card)), EXAMPLE);
   fields[0].control.focus();
 }
 
-function showChat(model, writing, path, signatures) {
+function showChat(model, writing, path, signatures, card) {
   const chat = chatWith(model, writing, (text) => {
     if (text === null) return hideViews();
     offerViews(model, path, signatures, [{ name: "text", json: () => JSON.stringify(text) }], {});
@@ -98,6 +99,8 @@ function showChat(model, writing, path, signatures) {
   asked = { chat };
   part("inputs").replaceChildren(chat.field);
   part("hint").textContent = "Enter sends, Shift+Enter starts a new line";
+  const { path: route, document: asking } = chat.request(card?.examples[0]?.text ?? "");
+  if (card?.examples.length) showCommand(route, JSON.stringify(asking), [], EXAMPLE);
   chat.control.focus();
 }
 
@@ -114,25 +117,31 @@ function fillInExample() {
 async function send() {
   if (!asked) return open();
   if (asked.chat) return asked.chat.isBlank() ? asked.chat.control.focus() : asked.chat.say(showCommand);
-  const { path, card, fields, outputs, byRows, signatures } = asked;
+  const { card, fields, outputs, byRows, signatures } = asked;
   for (const { ready } of fields) await ready?.();
   const isEmpty = fields.every(({ isBlank }) => isBlank());
   part("notice").hidden = !isEmpty;
   const what = fields.some(({ isText }) => isText) ? "text" : fields.some(({ picture }) => picture) ? "image" : "row";
   part("notice").textContent = `The ${what} is empty: there is nothing to answer.`;
   if (isEmpty) return fields[0].control.focus();
-  const nears = NEIGHBORS in signatures;
-  const masks = byRows && ALL_MASKS in signatures ? ALL_MASKS : undefined;
-  const body = nears ? neighborsRequest(fields) : requestOf(fields, byRows, masks);
-  showCommand(`${path}:predict`, body, fields.flatMap(({ file }) => (file ? [file()] : [])));
+  const [path, body, files] = requestFor(fields);
+  showCommand(path, body, files);
   part("answer").classList.add("stale");
-  const answer = await ask(`${path}:predict`, body);
-  const given = nears ? onlyRow(answer.value.outputs) : byRows ? answer.value.predictions[0] : answer.value.outputs;
+  const answer = await ask(path, body);
+  const given = NEIGHBORS in signatures ? onlyRow(answer.value.outputs) : byRows ? answer.value.predictions[0] : answer.value.outputs;
   const row = outputs.length === 1 ? { [outputs[0]]: given } : given;
   const texts = Object.fromEntries(fields.filter(({ isText }) => isText).map(({ name, control }) => [name, control.value]));
-  offerViews(asked.name, `${path}:predict`, signatures, fields, row);
+  offerViews(asked.name, path, signatures, fields, row);
   const pictures = fields.flatMap(({ picture }) => picture?.() ?? []);
   showAnswer(row, await scoresOf(row), card, { ...answer, texts, pictures });
+}
+
+/** Returns the path and the body of the request for the values of fields, and the files in it. */
+function requestFor(fields) {
+  const { path, byRows, signatures } = asked;
+  const masks = byRows && ALL_MASKS in signatures ? ALL_MASKS : undefined;
+  const body = NEIGHBORS in signatures ? neighborsRequest(fields) : requestOf(fields, byRows, masks);
+  return [`${path}:predict`, body, fields.flatMap(({ file }) => (file ? [file()] : []))];
 }
 
 /** Returns [label, score] pairs, with labels from the typed choices, the card, or the signature `classify`. */
@@ -153,10 +162,13 @@ async function scoresOf(row) {
 
 // The curl command
 
+const SAME = "The same from a shell";
+const EXAMPLE = "An example from a shell";
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** Shows the curl command of a request; it reads the content of files from the disk. */
-function showCommand(path, body, files = []) {
+function showCommand(path, body, files = [], title = SAME) {
+  part("command-title").textContent = title;
   const header = hasToken() ? '-H "Authorization: Bearer $TOKEN" ' : "";
   const address = quoted(new URL(path, document.baseURI).href);
   const read = ({ name }) => `'"$(base64 < ${quoted(name)} | tr -d '\\n')"'`;

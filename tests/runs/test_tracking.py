@@ -1,0 +1,105 @@
+"""A tracker gets the facts of a run once, and cannot stop it."""
+
+import csv
+from dataclasses import dataclass, field
+
+import pytest
+
+import tfattn
+from tfattn import stages
+from tfattn.catalog import CATALOGS
+from tfattn.runs.tracking import TrackedRun, Tracker, flat
+from tfattn.training.interruption import Stopped
+
+PIPELINE = {
+    "name": "tiny",
+    "data": {
+        "source": {"name": "csv", "path": "rows.csv", "fields": {"label": "kind"}},
+        "preprocessing": {"name": "table", "numeric": ["age", "height"]},
+        "batching": {"batch_size": 16},
+        "split": {"validation": 0.25},
+    },
+    "model": {"name": "feature_tokenizer_transformer", "hidden_dim": 8, "num_layers": 1, "num_heads": 2},
+    "task": {"name": "classification"},
+    "training": {"epochs": 2, "optimizer": {"name": "adamw", "learning_rate": 1e-2}},
+    "tracker": {"name": "lists"},
+}
+
+
+@dataclass(kw_only=True)
+class Lists(Tracker):
+    """A tracker that keeps what it gets.
+
+    Args:
+        broken: whether it always fails.
+    """
+
+    broken: bool = False
+    logged: list[TrackedRun] = field(default_factory=list, init=False)
+
+    def log(self, tracked):
+        self.logged.append(tracked)
+        if self.broken:
+            raise ConnectionError("no route to the server\nsecond line")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with rows; the tracker is a plugin there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(CATALOGS["trackers"], "lists", f"{__name__}:Lists")
+    with open("rows.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["age", "height", "kind"])
+        rows.writerows([number % 7, number % 5, "ab"[number % 2]] for number in range(80))
+    return tmp_path
+
+
+def test_a_run_is_tracked_from_its_start_to_its_end(folder):
+    run = tfattn.run(PIPELINE, until="evaluate")
+    logged = run.tracking._tracker.logged
+    assert {tracked.id for tracked in logged} == {run.id}
+    assert [len(tracked.history) for tracked in logged] == [0, 1, 2, 2]
+    assert [tracked.state for tracked in logged] == ["running", "running", "running", "finished"]
+    last = logged[-1]
+    assert last.metrics == run.metrics and last.artifacts == [run.report]
+    assert last.parameters["training.optimizer.learning_rate"] == "0.01"
+    assert last.parameters["data.preprocessing.numeric"] == '["age", "height"]'
+
+
+def test_the_models_of_an_ensemble_belong_to_its_run(folder):
+    run = tfattn.run(PIPELINE, until="train", ensemble={"seeds": 2}, training={"epochs": 1})
+    logged = run.tracking._tracker.logged
+    parents = {tracked.id: tracked.parent for tracked in logged}
+    assert parents == {run.id: None, **{member.id: run.id for member in run.members}}
+    assert logged[0].id == run.id, "the run is known before its models"
+    assert {tracked.id: len(tracked.history) for tracked in logged if tracked.parent} == {
+        member.id: 1 for member in run.members
+    }
+
+
+def test_a_broken_tracker_is_reported_once_and_the_run_ends_well(folder, capfd):
+    run = tfattn.run(PIPELINE, until="train", tracker={"broken": True})
+    assert len(run.history) == 2
+    lines = [line for line in capfd.readouterr().err.splitlines() if "not tracked" in line]
+    assert lines == ["note: the run is not tracked any more, the next command tries again: no route to the server"]
+
+
+@pytest.mark.parametrize(
+    ("error", "state"), [(ValueError("x"), "failed"), (KeyboardInterrupt(), "killed"), (Stopped(143), "killed")]
+)
+def test_the_state_follows_from_the_error(folder, error, state):
+    run = stages.open_run(PIPELINE, None)
+    (run.folder).mkdir(parents=True)
+    (run.folder / "history.jsonl").write_text('{"step": 1, "loss": 0.5}\n')
+    with pytest.raises(type(error)), run.tracking.until_end():
+        raise error
+    assert [tracked.state for tracked in run.tracking._tracker.logged] == [state]
+
+
+def test_the_tracker_is_not_part_of_the_id(folder):
+    assert stages.open_run(PIPELINE, None).id == stages.open_run({**PIPELINE, "tracker": None}, None).id
+
+
+def test_flat_keys():
+    assert flat({"a": {"b": 1, "c": None}, "d": "x", "e": [1, "é"]}) == {"a.b": "1", "d": "x", "e": '[1, "é"]'}
