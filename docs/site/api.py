@@ -7,11 +7,59 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 PROJECT = Path(__file__).resolve().parents[2]
-# The names on each page. Names that are not `tfattn.NAME` for users have their module.
-PAGES = {
-    "runs": ("Runs and pipelines", ["tfattn.run", "tfattn.Pipeline", "tfattn.parts", "tfattn.runs.run.Run"]),
-    "predictions": ("Predictions and evaluation", ["tfattn.load", "tfattn.Model", "tfattn.evaluate"]),
+ERRORS = [
+    "TfattnError",
+    "ConfigError",
+    "ConfigProblems",
+    "DataError",
+    "CheckpointError",
+    "HubError",
+    "TrainingError",
+    "ExportError",
+    "SavedModelError",
+    "ServingError",
+    "RefusedError",
+]
+# Title, introduction and names of each page.
+PAGES: dict[str, tuple[str, str, list[str]]] = {
+    "runs": (
+        "Runs and pipelines",
+        "[Python](../../python.md) explains the functions with examples.",
+        ["tfattn.run", "tfattn.runs.run.Run", "tfattn.Pipeline", "tfattn.parts"],
+    ),
+    "predictions": (
+        "Predictions and evaluation",
+        "Models in this process or on a server, and their metrics on new rows.",
+        [
+            *("tfattn.load", "tfattn.Model", "tfattn.evaluate", "tfattn.evaluation.new_rows.evaluate_rows"),
+            *("tfattn.evaluation.new_rows.NewRowsEvaluation", "tfattn.serving.client.client.Client"),
+        ],
+    ),
+    "estimators": (
+        "Estimators",
+        "Estimators of scikit-learn, which train the models of pipelines. They can be cloned, pickled, and used in "
+        "pipelines, cross-validation and searches of scikit-learn.",
+        ["tfattn.TextClassifier", "tfattn.TextRegressor", "tfattn.TableClassifier", "tfattn.TableRegressor"],
+    ),
+    "pretrained": (
+        "Published weights and vectors",
+        "Published weights as Keras models, and vectors of texts. [Published weights](../../pretrained.md) lists the "
+        "architectures.",
+        [
+            *("tfattn.pretrained", "tfattn.pretrained.keras_model.PretrainedModel", "tfattn.pretrained.open"),
+            *("tfattn.pretrained.contract.Pretrained", "tfattn.vectors.text_encoder.TextEncoder", "tfattn.TextIndex"),
+        ],
+    ),
+    "errors": (
+        "Errors",
+        "All errors that a program can expect are subclasses of `TfattnError`. The message has the location, the "
+        "expected and the received value, and a remedy.",
+        [f"tfattn.errors.{name}" for name in ERRORS],
+    ),
 }
+KERAS = "They are registered with Keras under the package name `tfattn`, for functional models, `fit` and `save`."
+# Objects with a docstring of another object.
+ALIASES = {"tfattn.pretrained": "tfattn.pretrained._CallablePackage.__call__", "tfattn.parts": "tfattn.api.parts.Parts"}
 
 
 def _exported(package: str) -> list[str]:
@@ -23,8 +71,17 @@ def _exported(package: str) -> list[str]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
-    pages = PAGES | {"layers": ("Layers", _exported("tfattn.layers")), "models": ("Models", _exported("tfattn.models"))}
-    for name, (title, entries) in pages.items():
-        text = "\n\n".join([f"# {title}", *(f"::: {entry}" for entry in entries)])
-        files.append(File.generated(config, f"reference/api/{name}.md", content=text))
+    pages = PAGES | {
+        "layers": ("Layers", f"Layers of attention models. {KERAS}", _exported("tfattn.layers")),
+        "models": ("Models", f"Models without heads. {KERAS}", _exported("tfattn.models")),
+    }
+    for page, (title, introduction, names) in pages.items():
+        text = "\n\n".join([f"# {title}", introduction, *map(_entry, names)])
+        files.append(File.generated(config, f"reference/api/{page}.md", content=text + "\n"))
     return files
+
+
+def _entry(name: str) -> str:
+    if name not in ALIASES:
+        return f"::: {name}"
+    return f"[](){{ #{name} }}\n\n::: {ALIASES[name]}\n    options:\n      heading: {name}\n      toc_label: {name}"

@@ -1,11 +1,7 @@
 """The documentation site builds without warnings and without TensorFlow; each page and public name is in it."""
 
-import ast
-import json
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
