@@ -32,7 +32,7 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "Models in this process or on a server, and their metrics on new rows.",
         [
             *("tfattn.load", "tfattn.Model", "tfattn.evaluate", "tfattn.evaluation.new_rows.evaluate_rows"),
-            *("tfattn.evaluation.new_rows.NewRowsEvaluation", "tfattn.serving.client.client.Client"),
+            *("tfattn.evaluation.new_rows.NewRowsEvaluation", "tfattn.serving.Client"),
         ],
     ),
     "estimators": (
@@ -59,7 +59,11 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
 }
 KERAS = "They are registered with Keras under the package name `tfattn`, for functional models, `fit` and `save`."
 # Objects with a docstring of another object.
-ALIASES = {"tfattn.pretrained": "tfattn.pretrained._CallablePackage.__call__", "tfattn.parts": "tfattn.api.parts.Parts"}
+ALIASES = {
+    "tfattn.pretrained": "tfattn.pretrained._CallablePackage.__call__",
+    "tfattn.parts": "tfattn.api.parts.Parts",
+    "tfattn.serving.Client": "tfattn.serving.client.client.Client",
+}
 
 
 def _exported(package: str) -> list[str]:

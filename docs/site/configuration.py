@@ -32,7 +32,7 @@ CATALOGS = {
 }
 # The pages of files other than pipelines: title, purpose, and the section that the file contains.
 OTHER_FILES = {
-    "server": ("Server", "The file of `tfattn serve --config`, such as `configs/serving/server.yaml`.", "serving"),
+    "server": ("Server", "The file of `tfattn serve --config`, such as `configs/serving/network.yaml`.", "serving"),
     "comparisons": (
         "Comparisons",
         "The file of `tfattn compare`: see [comparisons](../../comparisons.md).",
@@ -63,26 +63,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def _overview(paths: dict[str, list[str]]) -> list[str]:
     """Return a table of the sections of a pipeline."""
-    rows = {path: _link(entry) for entry, where in paths.items() for path in where}
+    rows = [f"| `{path}` | {_link(entry)} |" for entry, where in paths.items() for path in where]
+    others = ", ".join(f"[{title.lower()}]({page}.md)" for page, (title, *_) in OTHER_FILES.items())
     return [
         "# Configuration keys",
         "These pages list all keys of configuration files, with their types and defaults, for the current version. "
         "[Configuration](../../configuration.md) explains pipeline files. `tfattn list` prints the same keys, and "
         "`tfattn schema` writes them as JSON Schema for editors.",
-        "A section in the table whose values are a catalog, such as the optimizers, needs the key `name`, which selects "
-        "the entry.",
-        "| section of a pipeline | values |\n|---|---|\n"
-        + "\n".join(f"| `{path}` | {link} |" for path, link in rows.items()),
-        "Other files: " + ", ".join(f"[{title.lower()}]({page}.md)" for page, (title, *_) in OTHER_FILES.items()) + ".",
+        "A section whose values are a catalog, such as the optimizers, needs the key `name`, which selects the entry.",
+        "\n".join(["| section of a pipeline | values |", "|---|---|", *rows]),
+        f"Other files: {others}.",
     ]
 
 
 def _sections(paths: dict[str, list[str]]) -> list[str]:
-    parts = [
-        "# Sections",
-        "The sections of a pipeline that are always of the same class.",
-        *_entry("sections", "pipeline"),
-    ]
+    parts = ["# Sections", "The sections of a pipeline that are always of the same class."]
+    parts += _entry("sections", "pipeline")
     for entry, where in paths.items():
         catalog, _, section = entry.partition(".")
         if section:
