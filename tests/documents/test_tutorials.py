@@ -18,6 +18,7 @@ TINY = {
     "colors.yaml": [
         "model={from: package://configs/models/transformer_tiny.yaml}",
         "data.max_rows=300",
+        "runtime={}",  # a process can divide the processor only once
         "training.epochs=1",
     ],
     "my_bert.yaml": ["model.hidden_dim=16", "model.num_layers=1", "model.intermediate_dim=32", "training.steps=2"],
