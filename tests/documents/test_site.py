@@ -9,6 +9,7 @@ import pytest
 
 import tfattn
 from tests.documents.blocks import PROJECT
+from tests.serving.page import browser
 from tfattn import registry
 from tfattn.config.schema import keys_of
 
@@ -97,3 +98,26 @@ def test_pages_load_nothing_from_other_sites(site):
             r'<(?:script|link|img|iframe)[^>]+(?:src|href)="(https?:)?//', page.read_text(encoding="utf-8")
         )
         assert not loaded, page
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    program = browser.find()
+    if program is None:
+        pytest.skip("needs Chromium: make browser")
+    with browser.browser(program) as opened:
+        yield opened
+
+
+def test_search_works_in_pages_that_are_opened_from_the_disk(site, chromium):
+    page = chromium.page(f"file://{site}/index.html?q=speculative")
+    page.wait("document.querySelectorAll('.md-search-result__item a').length > 0")
+    assert any("guided_answers.html" in link for link in page.run("[...document.links].map(link => link.href)"))
+
+
+@pytest.mark.parametrize(
+    "path", ["index", "tutorials/csv_to_endpoint", "reference/api/layers", "reference/configuration/models", "tables"]
+)
+def test_pages_fit_a_phone(site, chromium, path):
+    page = chromium.page(f"file://{site}/{path}.html", width=360)
+    assert page.run("document.documentElement.scrollWidth") <= 360
