@@ -1,5 +1,5 @@
 # make demo: install, train and export a classifier, and predict new reports.
-# make test: run the tests. Both targets create .venv.
+# make test: run the tests. make docs: build the documentation site. All of them create .venv.
 
 PYTHON ?= python3.11
 BIN := .venv/bin
@@ -15,7 +15,7 @@ WITH_JAX := KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=1 JAX_COMPILATION_C
   XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1" \
   JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
 
-.PHONY: demo test test-tensorflow test-jax lint lock browser slow clean
+.PHONY: demo test test-tensorflow test-jax lint docs lock browser slow clean
 
 demo: .venv/installed
 	$(BIN)/tfattn sample factory_reports data/factory_reports.csv
@@ -47,6 +47,12 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
+# Build the documentation site. `.venv/bin/mkdocs serve` shows it while pages are written.
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: .venv/installed
+	$(BIN)/mkdocs build --quiet
+	@echo "The documentation is in build/site: open build/site/index.html"
+
 # Install Chromium for the tests of the server's page (Debian, as root). Without it these tests are skipped with a message.
 browser:
 	command -v chromium || (apt-get -qq update && apt-get -qq install -y chromium > /dev/null)
@@ -58,7 +64,7 @@ slow: .venv/installed
 
 # Write the exact versions of the requirements of setup.cfg, with the hashes of their files. Locked versions are kept if
 # setup.cfg allows; `make lock UPGRADE=--upgrade` selects the newest versions. Packages come from pip's package index.
-LOCKED := pretrained pretrained_tiny beam chinese test
+LOCKED := pretrained pretrained_tiny beam chinese docs test
 # Requirements of packages of which only the weights are read, and of parts of ai-edge-litert for Python before 3.11.
 UNUSED := torch transformers backports.strenum
 lock:

@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parent.parent
 LOCK = (PROJECT / "requirements.lock").read_text()
-LOCKED = ("pretrained", "pretrained_tiny", "beam", "chinese", "test")
+LOCKED = ("pretrained", "pretrained_tiny", "beam", "chinese", "docs", "test")
 
 
 def pinned() -> dict[str, str]:

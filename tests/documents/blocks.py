@@ -9,6 +9,8 @@ from typing import Any
 PROJECT = Path(__file__).resolve().parents[2]
 # Those that a user reads: their commands and files are tried.
 DOCUMENTS = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+# Each is run as a whole, in a folder of its own.
+TUTORIALS = sorted((PROJECT / "docs/tutorials").glob("*.md"))
 FENCE = re.compile(
     r"^(?:<!-- checked, not run: (?P<not_run>[^>]*) -->\n\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",
     flags=re.MULTILINE | re.DOTALL,
@@ -47,7 +49,7 @@ class Block:
 
 def blocks(*languages: str) -> list[Block]:
     """Return the blocks of all documents in some languages."""
-    return [block for document in DOCUMENTS for block in _of(document) if block.language in languages]
+    return [block for document in DOCUMENTS for block in blocks_of(document) if block.language in languages]
 
 
 def joined(base: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +61,8 @@ def joined(base: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _of(document: Path) -> list[Block]:
+def blocks_of(document: Path) -> list[Block]:
+    """Return the blocks of a document."""
     text = document.read_text(encoding="utf-8")
     found = []
     for fence in FENCE.finditer(text):

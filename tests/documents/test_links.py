@@ -9,7 +9,7 @@ from tests.documents.blocks import FENCE, PROJECT
 
 DOCUMENTS = [
     PROJECT / "README.md",
-    *(path for room in ("docs", "deploy", "benchmarks") for path in PROJECT.glob(f"{room}/*.md")),
+    *(path for room in ("docs", "deploy", "benchmarks") for path in sorted(PROJECT.glob(f"{room}/**/*.md"))),
 ]
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", flags=re.MULTILINE)
