@@ -29,6 +29,7 @@ CATALOGS = {
     "averages": "Averages of the weights, used for validation and in the export.",
     "adapters": "Small trained changes of pretrained weights.",
     "engines": "The programs that prepare the data.",
+    "trackers": "The programs that record the runs.",
 }
 # The pages of files other than pipelines: title, purpose, and the section that the file contains.
 OTHER_FILES = {
