@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -9,6 +10,7 @@ from tfattn.errors import ExportError
 from tfattn.export.label_outputs import LabelOutputs
 from tfattn.export.servable_row_model import ServableRowModel, example
 from tfattn.export.text_inputs import TextInputs
+from tfattn.tasks.calibration import Calibrator
 from tfattn.trained.ensemble import TrainedEnsemble
 
 
@@ -87,3 +89,22 @@ def test_an_example_has_numbers_and_texts():
     )
     assert read["age"] == 39.5 and read["Straße"].numpy().decode() == "Müller"
     assert example({"a": 1.0, "b": "x"}) == example({"b": "x", "a": 1.0})
+
+
+def test_sets_are_compared_except_at_the_threshold():
+    fitted = Calibrator(split="calibration", rows=9, temperature=2.0, coverage=0.9, score_thresholds=[0.5, 0.5])
+    outputs = LabelOutputs(TrainedEnsemble([(preprocessor("x"), task())], calibrator=fitted))
+    metadata = outputs.metadata()
+    assert (metadata["temperature"], metadata["coverage"]) == (2.0, 0.9)
+    assert metadata["entries"]["in_prediction_set"] == ["no", "ja, ß"]
+    scores = np.array([[0.7, 0.3], [0.5, 0.5]])
+    expected = {"scores": scores, "label_ids": np.array([0, 0]), "in_prediction_set": scores >= 0.5}
+    received = {"scores": scores, "label": ["no", "no"], "label_id": [0, 0]}
+    for mask, wrong in (
+        ([[True, False], [True, True]], [False, False]),
+        ([[True, False], [False, True]], [False, False]),  # rounding decides at the threshold
+        ([[True, True], [True, True]], [True, False]),
+    ):
+        compared = outputs.compare(expected, {**received, "in_prediction_set": mask}, tolerance=1e-5)
+        assert compared.wrong.tolist() == wrong
+    assert "in_prediction_set" not in served("x").output_side.metadata()["entries"]

@@ -38,8 +38,9 @@ def score_thresholds(
 ) -> list[float]:
     """Find the score from which each label is in the prediction set.
 
-    The conformity score of a row is the score of its true label (LAC, least ambiguous set-valued classifier): no other
-    method has smaller sets on average. A set may be empty, where no label has a high enough score.
+    The conformity score of a row is the score of its true label (LAC, least ambiguous set-valued classifier). The mean
+    size of the sets is the smallest possible if the scores are the true probabilities. A set may be empty, where no
+    label has a high enough score.
 
     Args:
         scores: (N, C) scores of the calibration rows.
