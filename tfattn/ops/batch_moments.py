@@ -55,7 +55,7 @@ class BatchScope:
         return values
 
     def moments(self, x: Any, is_real: Any) -> Moments:
-        """Compute the moments of vectors (N, D) float32, of which (N, 1) bool count, over all parts of the batch."""
+        """Compute the moments of the real vectors of (N, D) float32; `is_real` is (N, 1) bool."""
         # The mean first: the difference of mean square and squared mean would lose digits.
         width = x.shape[-1]
         sums = self.total(ops.concatenate([ops.sum(ops.where(is_real, x, 0.0), axis=0), _count(is_real)]))
