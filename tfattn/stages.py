@@ -27,6 +27,7 @@ from tfattn.evaluation.baseline import compare
 from tfattn.evaluation.drift import prediction_histograms
 from tfattn.evaluation.evaluate import OUTPUTS, WARNINGS
 from tfattn.evaluation.evaluate import write as write_evaluation
+from tfattn.evaluation.explained_errors import explained_errors
 from tfattn.evaluation.section import Evaluation
 from tfattn.export.litert_gate import Metrics
 from tfattn.export.saved_model import export as write_export
@@ -140,6 +141,8 @@ def evaluate(run: Run, ensemble: Callable[[], TrainedEnsemble], *, force: bool =
             calibrate(run, ensemble())
             predicted = predict_split(run, ensemble(), evaluation_split(run))
             report = registry.find("report", run.config.values["task"]["name"])(ensemble(), predicted)
+            explained = explained_errors(ensemble(), predicted)
+            report = dataclasses.replace(report, sections=[*report.sections, *explained])
             section: Evaluation = build(run.config, "evaluation")
             baseline = compare(run, predicted) if section.baseline else None
             write_evaluation(

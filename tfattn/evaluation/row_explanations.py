@@ -125,13 +125,17 @@ class Explainer:
                 remedy="Name a file, such as the training file: --background FILE.",
             )
 
+    def units(self, row: Row) -> tuple[list[str], list[str]]:
+        """Return the input and the text of each word or column of a row."""
+        return columns(row, self._scorer) if self.is_table else words(row, self._scorer)
+
     def check(self, row: Row) -> tuple[list[str], list[str]]:
         """Check that a row can be explained; return the input and the text of each word or column.
 
         Raises:
             DataError: the row has no words, or too many.
         """
-        fields, texts = columns(row, self._scorer) if self.is_table else words(row, self._scorer)
+        fields, texts = self.units(row)
         if not texts:
             raise DataError("the text is empty: it has no words to explain", where=row["row"])
         if 2 * self._samples * len(texts) > MAX_EVALUATIONS:
