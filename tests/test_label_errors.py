@@ -138,7 +138,9 @@ def test_the_scores_of_folds_are_those_of_the_run(inside):
     stages.run(stages.open_run("tiny.yaml", overrides), "train")
     found = label_errors("tiny.yaml", overrides, scores="run", output=inside / "out")
     assert len(found.given) == 150 and len(set(found.locations)) == 150
-    assert {found.locations[row] for row in found.found.rows} == {f"rows.csv:{number + 2}" for number in WRONG}
+    lowest = np.argsort(found.found.margin)[: len(WRONG)]
+    assert {found.locations[row] for row in lowest} == {f"rows.csv:{number + 2}" for number in WRONG}
+    assert set(found.found.rows) <= set(lowest)
     assert "3 folds" in (inside / "out/report.html").read_text()
 
 

@@ -5,7 +5,9 @@ import csv
 import pytest
 
 from tfattn import files
+from tfattn.data.preparation.input_statistics import Histogram
 from tfattn.errors import ConfigError, DataError
+from tfattn.evaluation import drift, new_rows_drift
 from tfattn.evaluation.new_rows_drift import measure_drift
 
 
@@ -90,3 +92,12 @@ def test_an_export_of_an_earlier_version_is_compared_by_inputs(trained):
     change_statistics(trained, lambda statistics: {name: statistics[name] for name in earlier})
     found = measure_drift("tiny", "reports.csv", output="out")
     assert [one.name for one in found.inputs] == ["text"] and found.predictions == []
+
+
+def test_hostile_names_and_values_are_escaped(tmp_path, capsys):
+    old = Histogram.learn("category", ["<b>town</b>"] * 50)
+    drifts = drift.of_histograms({"<script>": (old, old.of(["<script>"] * 50))})
+    found = new_rows_drift.write(drifts, drifts, tmp_path, title="<script>", rows=50, flags={})
+    page = found.report.read_text()
+    assert found.is_drift and "<script>" not in page and "<b>town" not in page and "&lt;b&gt;town" in page
+    assert "<script>" in capsys.readouterr().out

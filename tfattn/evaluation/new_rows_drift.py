@@ -103,8 +103,6 @@ def write(
     title: str,
     rows: int,
     flags: Mapping[str, int],
-    sections: Sequence[Section] = (),
-    limits: str = LIMITS,
 ) -> Drift:
     """Write `drift.json` and `report.html`, and print the table.
 
@@ -114,16 +112,14 @@ def write(
         title: the title of the page.
         rows: the number of new rows.
         flags: see `drift.section`.
-        sections: further sections of the page.
-        limits: a sentence about drift that is not measured.
     """
     measured = [*inputs, *predictions]
     found = [one.name for one in measured if one.is_drift]
     sentence = f"Drift of {quoted_list(found)}." if found else "No drift is found."
     headline = Headline(
         metric=f"{len(found)} of {len(measured)}",
-        sentence=f"{sentence} {count(rows, 'new row')} are compared with the earlier rows.",
-        remarks=[limits],
+        sentence=f"{sentence} {count(rows, 'new row')} are compared with the training rows.",
+        remarks=[LIMITS],
         facts={},
     )
     shown = [drift.section(inputs, flags)]
@@ -137,7 +133,7 @@ def write(
             Section("Drift of the predictions", [Text(words), Table(columns, [*map(drift.cells, predictions)])])
         )
     files.write_json(folder / "drift.json", {"rows": rows, "drift": bool(found), **_json(inputs, predictions)})
-    write_report(Report(title, count(rows, "new row"), headline, [*shown, *sections]), folder)
+    write_report(Report(title, count(rows, "new row"), headline, shown), folder)
     console.table("Drift", drift.COLUMNS, [*map(drift.cells, measured)], is_result=True)
     console.note(sentence)
     console.note(f"report: {folder / 'report.html'}")
