@@ -88,4 +88,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def _entry(name: str) -> str:
     if name not in ALIASES:
         return f"::: {name}"
-    return f"[](){{ #{name} }}\n\n::: {ALIASES[name]}\n    options:\n      heading: {name}\n      toc_label: {name}"
+    options = {"heading": name, "toc_label": name}
+    if ALIASES[name].endswith("__call__"):  # the signature would have this name
+        options["show_signature"] = "false"
+    lines = [f"      {option}: {value}" for option, value in options.items()]
+    return "\n".join([f"[](){{ #{name} }}\n", f"::: {ALIASES[name]}", "    options:", *lines])
