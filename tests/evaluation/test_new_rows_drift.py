@@ -9,6 +9,7 @@ from tfattn.data.preparation.input_statistics import Histogram
 from tfattn.errors import ConfigError, DataError
 from tfattn.evaluation import drift, new_rows_drift
 from tfattn.evaluation.new_rows_drift import measure_drift
+from tfattn.files.manifests import CHECKSUM
 
 
 @pytest.fixture
@@ -78,7 +79,8 @@ def change_statistics(folder, change):
         files.write_json(path, changed)
         entry |= {"size": path.stat().st_size, "sha256": files.sha256(path)}
         manifest["files"]["assets.extra/statistics.json"] = entry
-    files.write_json(version / "manifest.json", manifest)
+    del manifest[CHECKSUM]
+    files.write_json(version / "manifest.json", manifest | {CHECKSUM: files.digest(manifest)})
 
 
 def test_an_export_without_histograms_names_the_remedy(trained):
