@@ -149,8 +149,5 @@ def test_the_style_sheet_has_the_classes_of_the_page():
     used = {name for names in re.findall(r'class="([^"]*)"', page) for name in names.split() if "{" not in name}
     assert "headline" in used and not {name for name in used if f".{name}" not in style}
     styled = set(re.findall(r"\.([a-z][a-z-]+)", re.sub(r"/\*.*?\*/|{[^{}]*}", " ", style, flags=re.S)))
-<<<<<<< HEAD
-    assert not {name for name in styled - {"path", "right", "missed", "wrong"} if name not in page}
-=======
-    assert not {name for name in styled - {"right", "missed", "wrong", "raises", "lowers"} if name not in page}
->>>>>>> explain
+    others = {"path", "right", "missed", "wrong", "raises", "lowers"}
+    assert not {name for name in styled - others if name not in page}
