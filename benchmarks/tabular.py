@@ -78,7 +78,7 @@ def main(arguments: argparse.Namespace) -> list[results.Table]:
         error = np.std(differences, ddof=1) / math.sqrt(len(splits))
         difference = f"accuracy {np.mean(differences):+.4f}, standard error {error:.4f}"
         notes.append(f"{TOGETHER.capitalize()} less {BOOSTING}: {difference}.")
-    title = f"{arguments.pipeline}, rows kept aside, splits: {arguments.splits}"
+    title = f"{arguments.pipeline}, held-out rows, splits: {arguments.splits}"
     return [results.Table(title=title, columns=["", *METRICS, "seconds of training"], rows=rows, notes=notes)]
 
 
