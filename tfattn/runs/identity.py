@@ -97,8 +97,10 @@ def data_id(config: Config, fingerprints: Fingerprints) -> str:
     """
     excluded = ("batching", "augmentation", "engine", "work_folder")
     section = {key: value for key, value in config.values["data"].items() if key not in excluded}
-    # Data that were prepared before there were calibration rows have the same id.
-    section["split"] = {key: value for key, value in section["split"].items() if key != "calibration" or value}
+    # Data that were prepared before these keys existed have the same id.
+    section = {key: value for key, value in section.items() if (key, value) != ("corrections", None)}
+    later = {"calibration": 0, "leaks": "keep"}
+    section["split"] = {key: value for key, value in section["split"].items() if later.get(key) != value}
     kind = registry.kind(config.values["task"]["name"])
     return files.digest([FORMAT, section, kind.targets, kind.examples, fingerprints.data, config.values["seed"]])[:10]
 
