@@ -35,8 +35,8 @@ class BatchScope:
     Example:
         >>> with BatchScope(real_rows=[True, False]):
         ...     moments = batch_moments([[[1.0], [3.0]], [[5.0], [7.0]]])
-        >>> [float(value) for value in moments]
-        [2.0, 2.0, 1.0]
+        >>> float(moments.count), moments.mean.numpy().tolist(), moments.variance.numpy().tolist()
+        (2.0, [2.0], [1.0])
     """
 
     def __init__(self, real_rows: Any = None):
