@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tfattn
-from tests.runs.test_tracking import PIPELINE, folder  # noqa: F401 (a fixture)
+from tests.runs.conftest import PIPELINE
 from tfattn.errors import ConfigError
 from tfattn.runs.mlflow_tracker import ID, MlflowTracker
 from tfattn.runs.tracking import TrackedRun
@@ -85,7 +85,7 @@ def test_artifacts_are_replaced_when_they_change(uri, client, tmp_path):
     assert (found.path, found.file_size) == ("report.html", len("new report"))
 
 
-def test_a_trained_run_is_in_mlflow(uri, client, folder):  # noqa: F811
+def test_a_trained_run_is_in_mlflow(uri, client, folder):
     tracker = {"name": "mlflow", "uri": uri, "experiment": "reports"}
     run = tfattn.run({**PIPELINE, "tracker": tracker}, until="evaluate")
     (found,) = runs(client, run.id)
@@ -97,7 +97,7 @@ def test_a_trained_run_is_in_mlflow(uri, client, folder):  # noqa: F811
     assert [file.path for file in client.list_artifacts(found.info.run_id)] == ["report.html"]
 
 
-def test_a_server_that_is_down_costs_a_warning(uri, folder, capfd):  # noqa: F811
+def test_a_server_that_is_down_costs_a_warning(uri, folder, capfd):
     tracker = {"name": "mlflow", "uri": "http://127.0.0.1:9"}
     run = tfattn.run({**PIPELINE, "tracker": tracker}, until="train")
     assert len(run.history) == 2

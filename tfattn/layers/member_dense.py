@@ -52,7 +52,7 @@ class MemberDense(keras.layers.Layer):
         self.scale_out = self.add_weight(name="scale_out", shape=(self.num_members, self.units), initializer="ones")
         self.bias = self.add_weight(name="bias", shape=(self.num_members, self.units), initializer=uniform)
         for variable in (self.scale_in, self.scale_out, self.bias):
-            variable.decays = False  # type: ignore[attr-defined]
+            variable.decays = False
 
     def call(self, x: Any) -> Any:
         return ops.matmul(x * self.scale_in, self.kernel) * self.scale_out + self.bias
